@@ -127,10 +127,10 @@ export async function fillKeptForm(c: Context<PageEnv>, session: Session): Promi
 
 function noticeOf({ typed, is_partial }: KeptForm): string {
   const what = typed.some(([, value]) => value !== "")
-    ? " What you typed is filled in below: look at it, then send it again."
+    ? " Your input is filled in below: check it, then send it again."
     : "";
-  const left = is_partial ? " Secrets, files and very long texts are not kept: enter them again." : "";
-  return `<div class="notice warn" role="status"><div><p>You were signed out before the form was sent: nothing was saved or done.${what}${left}</p></div></div>`;
+  const left = is_partial ? " Enter secrets, files and very long texts again." : "";
+  return `<div class="notice warn" role="status"><div><p>You were signed out before the form was sent, so nothing was saved.${what}${left}</p></div></div>`;
 }
 
 /** The rewriter escapes quotes alone. */

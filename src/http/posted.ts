@@ -58,7 +58,7 @@ export async function shownAnswer(c: Context<PageEnv>, { ctx, program_id, token 
 }
 
 const NO_LONGER =
-  "This page can no longer be shown. What you did was done. A key or a secret is shown only once: if you did not copy it, replace it.";
+  "We can no longer show this page, but your change was made. A key or secret is shown only once: if you did not copy it, replace it.";
 
 interface KeptPage {
   html: string;
@@ -142,7 +142,7 @@ async function claimForm(c: Context<PageEnv>): Promise<ClaimedForm | { led: Resp
 function replayed(c: Context<PageEnv>, body: string): Response {
   const { location } = JSON.parse(body) as { location: string | null };
   if (location !== null) return c.redirect(location, 303);
-  throw new AppError("idempotency_conflict", "This form was sent and carried out already. Look for what it did first.");
+  throw new AppError("idempotency_conflict", "This form was already sent and processed. Check the result first.");
 }
 
 async function claimOrWait(ctx: ProgramCtx, claim: Claim) {
@@ -152,7 +152,7 @@ async function claimOrWait(ctx: ProgramCtx, claim: Claim) {
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "idempotency_conflict") throw error;
       if (waited < WAITS) await scheduler.wait(WAIT_MS);
-      else throw new AppError(error.code, "This form was sent already and is still being worked on. Wait a minute.");
+      else throw new AppError(error.code, "This form was already sent and is being processed. Wait a minute.");
     }
   }
 }

@@ -105,10 +105,7 @@ export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
     const right = route && rights.of(route.method, route.path);
     if (!member || !right || !roleMay(member.role, right)) {
       const role = member ? ` Your role is ${ROLE_TITLES[member.role]}.` : "";
-      throw new AppError(
-        "forbidden",
-        `This is for others of the team to do.${role} An owner can give you another one.`,
-      );
+      throw new AppError("forbidden", `Your role does not allow this.${role} An owner can change it.`);
     }
     if (needsProof(right) && !isFresh(c.var.session)) {
       return c.redirect(rights.proofPage(c.req.method, pathOf(c.req.raw)), 303);
@@ -121,7 +118,7 @@ export function requireRight(rights: Rights): MiddlewareHandler<PageEnv> {
 export function refuseLimited(): MiddlewareHandler<PageEnv> {
   return async function refuseLimited(c, next) {
     if (c.var.session.limited !== null) {
-      throw new AppError("forbidden", "For this, sign in with a link that is sent to your e-mail address.");
+      throw new AppError("forbidden", "To do this, sign in with a link from your e-mail.");
     }
     return next();
   };

@@ -48,7 +48,7 @@ describe("the portal in a frame", () => {
       await frame.getByRole("navigation", { name: "Menu" }).getByRole("link", { name: "Missing sale?" }).click();
       await frame.getByLabel("Order id").fill(`order of ${host}`);
       await frame.getByRole("button", { name: "Send" }).click();
-      await frame.getByText("The program looks at it, and you see the answer here.").waitFor();
+      await frame.getByText("The program will review it, and the answer appears here.").waitFor();
       assert.deepEqual(refusals, []);
       const own = (await page.context().cookies()).filter(({ name }) => name === "__Host-framed");
       assert.deepEqual(

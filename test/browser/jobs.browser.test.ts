@@ -138,7 +138,7 @@ for (const way of WAYS) {
       const owner = await Owner.of(await makeProgram(0), way);
       const email = `jane.doe-${WAYS.indexOf(way)}@partners.example`;
       await owner.enter(owner.page.getByLabel("E-mail address of a new partner"), email);
-      await owner.ends("invite a partner", "the invitation is on its way");
+      await owner.ends("invite a partner", "We sent an invitation");
       await mailedLink(world, email);
     });
 
@@ -150,7 +150,7 @@ for (const way of WAYS) {
       await owner.page.getByRole("table", { name: "Applications" }).waitFor();
       await owner.link(/Hohenzollern/);
       await owner.press("Approve");
-      await owner.ends("approve an application", "Approved. They were e-mailed their link");
+      await owner.ends("approve an application", "Application approved. We e-mailed the partner their link");
     });
 
     it("sees who earns", async () => {
@@ -231,7 +231,7 @@ for (const way of WAYS) {
       await tried(1);
       const owner = await Owner.of(program, way);
       await owner.press(/^Send again/);
-      await owner.ends("send a webhook again", "1 delivery that failed or was missed: being sent again.");
+      await owner.ends("send a webhook again", "1 delivery that failed or was missed: being resent.");
       await tried(2);
     });
 
@@ -305,7 +305,7 @@ for (const way of WAYS) {
       await owner.link("ada@customers.example");
       await owner.link("Erase");
       await owner.press("Erase");
-      await owner.ends("erase a customer", "The customer is forgotten");
+      await owner.ends("erase a customer", "Customer erased");
     });
   });
 }

@@ -183,7 +183,7 @@ describe("an import", () => {
       await page.getByLabel("The file is from").selectOption("Post Affiliate Pro");
       await page.getByLabel("Or paste it here").fill(`email,code,clicks\na${width}@x.example,a${width},7\nbroken,x,\n`);
       await page.getByRole("button", { name: "Preview" }).click();
-      await page.getByText("what each is taken for").click();
+      await page.getByText("how columns are used").click();
       assert.deepEqual(await problemsOf(page), []);
       await page.getByRole("button", { name: "Import 1 line" }).click();
       await page.getByText('data-param="a_aid|ref"').waitFor();
@@ -221,7 +221,7 @@ describe("a rate that is applied from an earlier day", () => {
       await page.getByLabel("Commission rate").fill("27.5");
       await page.getByLabel("Apply from").fill(day);
       await page.getByRole("button", { name: "Save", exact: true }).first().click();
-      await page.getByText("Nothing is changed yet.").waitFor();
+      await page.getByText("Nothing has changed yet.").waitFor();
       assert.deepEqual(await problemsOf(page), []);
       await page.getByRole("button", { name: "Back" }).click();
       assert.equal(await page.getByLabel("Apply from").inputValue(), day);

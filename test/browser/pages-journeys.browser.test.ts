@@ -42,14 +42,14 @@ describe("an owner's first run", () => {
     const secret = page.locator("#provider_a").getByLabel("Webhook signing secret");
     await secret.fill(SECRET_A);
     await secret.press("Enter");
-    await see(page, "The secret is saved.");
+    await see(page, "Secret saved.");
 
     await go(page, "Partners");
     await page.getByRole("link", { name: "Add your first partner" }).click();
     await page.getByLabel("E-mail address").fill("jane@partners.example");
     await page.getByLabel("Slug").fill("jane");
     await page.getByRole("button", { name: "Add partner" }).click();
-    await see(page, "The partner was added.");
+    await see(page, "Partner added.");
     await see(page, "https://shop.example/?ref=jane");
 
     await go(page, "Integration");
@@ -195,7 +195,7 @@ for (const scripts of [true, false]) {
       await see(page, "A payout by PayPal needs the e-mail address of your account there.");
       await page.getByLabel("Your e-mail at PayPal").fill("noor@wallet.example");
       await page.getByRole("button", { name: "Save" }).click();
-      await see(page, "Saved. Payouts that are prepared from now on go there.");
+      await see(page, "Saved. New payouts go there.");
       const saved = await program.api<Record<string, unknown>>("GET", `/partners/${made.id}`);
       assert.equal(saved["payout_email"], "noor@wallet.example");
 
@@ -220,34 +220,34 @@ for (const scripts of [true, false]) {
         .getByLabel("CSV file")
         .setInputFiles({ name: "p.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
       await page.getByRole("button", { name: "Preview" }).click();
-      await see(page, "1 new partner, 0 lines adding to a partner, 0 lines already there and left alone, 1 line with");
+      await see(page, "1 new partner, 0 lines completing a partner, 0 lines unchanged, 1 line with");
       await page.getByRole("button", { name: "Import 1 line" }).click();
       await see(page, "1 partner added, 0 completed.");
       await page.getByRole("link", { name: "import the customers" }).click();
       await page.getByLabel("The file is from").selectOption("FirstPromoter");
-      await page.getByLabel("It holds").selectOption("customers");
+      await page.getByLabel("Content").selectOption("customers");
       await page.getByLabel("Or paste it here").fill("uid,whose\ncus_1,lin\n");
       await page.getByRole("button", { name: "Preview" }).click();
       await see(page, "No column holds the partner.");
       await page.getByLabel("whose").selectOption("Partner's code or link");
       await page.getByRole("button", { name: "Preview again" }).click();
-      await see(page, "1 customer to bind to their partners");
+      await see(page, "1 customer to assign to partners");
       await page.getByRole("button", { name: "Bind 1 customer" }).click();
       await see(page, "1 customer bound.");
       await go(page, "Flows");
       await page.getByRole("link", { name: "Add flow" }).click();
       await page.getByLabel("Name").fill("Double");
-      await page.getByLabel("How much").fill("40");
+      await page.getByLabel("Amount").fill("40");
       await page.getByRole("button", { name: "Preview on past payments" }).click();
       await see(page, "Preview: nothing is saved yet");
       await page.getByRole("button", { name: "Add flow" }).click();
       await see(page, "The flow was added.");
-      await page.getByLabel("How much").fill("50");
+      await page.getByLabel("Amount").fill("50");
       await page.getByLabel("Apply from").fill(new Date(Date.now() - 9 * 86_400_000).toISOString().slice(0, 10));
       await page.getByRole("button", { name: "Save" }).click();
-      await see(page, "Nothing is changed yet.");
+      await see(page, "Nothing has changed yet.");
       await page.getByRole("button", { name: "Back" }).click();
-      await page.getByLabel("How much").fill("60");
+      await page.getByLabel("Amount").fill("60");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByRole("button", { name: "Apply" }).click();
       await see(page, "Saved and applied.");
@@ -315,7 +315,7 @@ describe("the keyboard", () => {
     await page.keyboard.press("Tab");
     await page.keyboard.type("kay");
     await page.keyboard.press("Enter");
-    await see(page, "The partner was added.");
+    await see(page, "Partner added.");
     await page.context().close();
   });
 

@@ -89,9 +89,9 @@ async function apply(page: Page, address: string): Promise<void> {
   // Each error is beside its field, and the typed text is kept.
   for (const [label, mistake] of [
     ["E-mail address", /e-mail address/],
-    ["Website or profile", /address of the web/],
+    ["Website or profile", /web address/],
     [QUESTION, /./],
-    ["I have read these terms", /Tick this/],
+    ["I have read these terms", /agree to the terms/],
   ] as const) {
     const field = page.getByLabel(label);
     assert.equal(await field.getAttribute("aria-invalid"), "true", label);
@@ -153,7 +153,7 @@ async function approve(owner: Page): Promise<void> {
   await see(owner, "Bakers, and who eats bread.");
   await see(owner, "https://rosa.example/bread");
   await press(owner, "Approve");
-  await see(owner, "Approved. They were e-mailed their link");
+  await see(owner, "Application approved. We e-mailed the partner their link");
 }
 
 /** The partner's first page: the link is copied in one click. */
@@ -219,7 +219,7 @@ describe("somebody who would like to be a partner", () => {
     await partner.getByLabel("Pay me by").selectOption({ label: "PayPal" });
     await partner.getByLabel("Your e-mail at PayPal").fill("rosa@wallet.example");
     await press(partner, "Save");
-    await see(partner, "Saved. Payouts that are prepared from now on go there.");
+    await see(partner, "Saved. New payouts go there.");
 
     const ref = await visitShop(program, link);
     assert.equal(ref, new URL(link).searchParams.get("ref"));

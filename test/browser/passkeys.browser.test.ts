@@ -48,11 +48,11 @@ describe("a member's passkey (PASS-1, PASS-2)", () => {
     await page.getByRole("link", { name: "Sessions" }).first().click();
     assert.equal(await page.getByText("does not support passkeys").isVisible(), false);
     await press(page, "Add a passkey");
-    await page.getByText("The passkey is added.").waitFor();
+    await page.getByText("Passkey added.").waitFor();
     assert.equal(await device.credentials(), 1);
 
     await press(page, "Add a passkey");
-    await page.getByText("The browser gave no passkey.").waitFor();
+    await page.getByText("We got no passkey from your browser.").waitFor();
 
     await page.getByRole("row").filter({ hasText: "this one" }).getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL("**/sign-in");
@@ -61,7 +61,7 @@ describe("a member's passkey (PASS-1, PASS-2)", () => {
 
     await page.goto(`${world.url}/dashboard/settings/sessions`);
     await press(page, "Remove");
-    await page.getByText("The passkey is removed.").waitFor();
+    await page.getByText("Passkey removed.").waitFor();
     await page.context().clearCookies();
     await page.goto(`${world.url}/sign-in`);
     await press(page, "Sign in with a passkey");
@@ -75,11 +75,11 @@ describe("a member's passkey (PASS-1, PASS-2)", () => {
     await signInOwner(world, page, owner_email);
     await page.goto(`${world.url}/dashboard/settings/sessions`);
     await press(page, "Add a passkey");
-    await page.getByText("The browser gave no passkey.").waitFor();
+    await page.getByText("We got no passkey from your browser.").waitFor();
     assert.equal(await device.credentials(), 0);
     await device.verify(true);
     await press(page, "Add a passkey");
-    await page.getByText("The passkey is added.").waitFor();
+    await page.getByText("Passkey added.").waitFor();
   });
 
   it("is not offered where the browser cannot give one, and the page says so", async () => {

@@ -59,7 +59,7 @@ try {
   await wide.screenshot({ path: join(DOCS, "overview-top.png"), fullPage: true, clip: top });
   await wide.goto(`${world.url}/dashboard/flows/new`);
   await wide.getByLabel("Name").fill("Better terms");
-  await wide.getByLabel("How much").fill("30");
+  await wide.getByLabel("Amount").fill("30");
   await wide.getByRole("button", { name: "Preview on past payments" }).click();
   const preview = await boxOf(wide.locator("section:has(#simulation)"));
   const clip = { ...preview, height: Math.min(preview.height, 560) };

@@ -156,7 +156,7 @@ describe("a connected account that is forgotten (OUT-15)", () => {
     await owner.get(at);
     expect(owner.html).toContain(`${at}/forget-account`);
     await owner.get(`${at}/forget-account`);
-    expect(textOf(owner.html)).toContain("Payouts that are prepared keep the old account");
+    expect(textOf(owner.html)).toContain("Prepared payouts keep the old account");
     const wrong = await owner.post(`${at}/forget-account`, { account_id: "acct_other" });
     expect(wrong.status).toBe(422);
     await owner.get(`${at}/forget-account`);

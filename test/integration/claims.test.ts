@@ -119,7 +119,7 @@ describe("a partner's claim", () => {
     ]);
     const listed = await program.api<{ data: ClaimBody[]; total: number }>("GET", "/api/v1/claims?status=open");
     expect(listed.body.total).toBe(3);
-    expect((await own(portal)).match(/The program looks at it/g)).toHaveLength(3);
+    expect((await own(portal)).match(/The program is reviewing it/g)).toHaveLength(3);
   });
 
   it("is one, entered twice at the same moment (CLAIM-2)", async () => {
@@ -490,6 +490,6 @@ describe("an erasure (CLAIM-7, JOB-1)", () => {
     const portal = await signInPartner(jane.email);
     const text = textOf((await portal.get("/portal/claims")).body);
     expect(text).not.toContain("private.example");
-    expect(text).toContain("Forgotten with its customer");
+    expect(text).toContain("Erased with its customer");
   });
 });

@@ -193,7 +193,7 @@ describe("a program's budget of a day (TRACK-26)", () => {
     expect(mails.map(({ to, subject }) => [to, subject])).toEqual([
       [program.program.owner_email, expect.stringMatching(/^Clicks of .* are only counted$/)],
     ]);
-    expect(mails[0]!.text).toContain("3 clicks beyond the budget of the day so far");
+    expect(mails[0]!.text).toContain("3 clicks exceed the day's budget so far");
     expect(mailClosedDays({ ...at(now), mailer: null }), "where nothing is sent").toBeNull();
   });
 });

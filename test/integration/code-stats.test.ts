@@ -181,14 +181,14 @@ describe("the pages of what codes brought (CODE-6)", () => {
     await sendB(program, transactionCompleted({ occurred_at: iso(NOW - DAY), data: { discount_id: "dsc_1" } }));
     const owner = await signInOwner(program);
     const mine = textOf((await owner.get(`/dashboard/partners/${jane.id}/codes`)).body);
-    expect(mine).toContain("What codes brought, 30 days");
+    expect(mine).toContain("Results of codes, 30 days");
     expect(mine).toContain("JANE20 1 123.00 USD 24.60 USD");
     expect(mine).not.toContain("JOE10");
     const longer = textOf((await owner.get(`/dashboard/partners/${jane.id}/codes?days=90`)).body);
     expect(longer).toContain("JANE20 2 579.00 USD 115.80 USD");
     const [day] = iso(NOW - DAY).split("T");
     const one = textOf((await owner.get(`/dashboard/payments/codes?from=${day}&to=${day}`)).body);
-    expect(one).toContain("What codes brought, 1 day ");
+    expect(one).toContain("Results of codes, 1 day ");
     const every = textOf((await owner.get("/dashboard/payments/codes")).body);
     for (const text of ["JANE20", "JOE10", "123.00", "100.00"]) expect(every).toContain(text);
     const portal = textOf((await (await signInPartner(jane.email)).get("/portal")).body);

@@ -119,8 +119,8 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     const owner = await signInOwner(program);
     const { headers } = await owner.post(`/dashboard/integration/${provider}/destination`, {});
     const page = textOf((await owner.get(headers.get("location")!)).body);
-    expect(page).toContain("The account sends the same events to another program here.");
-    const what = vendorNamed(provider)!.claims_programs ? "to one address alone" : "an account of its own";
+    expect(page).toContain("This account sends the same events to another program here.");
+    const what = vendorNamed(provider)!.claims_programs ? "to one address only" : "an account of its own";
     expect(page.split(what)).toHaveLength(3);
   });
 
@@ -340,11 +340,11 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     const at = `/dashboard/integration/${provider}/destination`;
     const refused = await owner.post(at, {});
     expect(refused.status).toBe(409);
-    expect(textOf(refused.body)).toContain("Enter our address and replace the stored secret");
+    expect(textOf(refused.body)).toContain("Add our address and replace the stored secret");
     const done = await owner.post(at, { replace: "yes" });
     expect(done.status).toBe(303);
     const page = textOf((await owner.get(done.headers.get("location")!)).body);
-    expect(page).toContain("Our address is entered at the provider, with all of the events below");
+    expect(page).toContain("Our address is set up at the provider with all of the events below");
     expect(page).not.toContain(vendors.at[provider][0]!.secret);
     expect(await eventsOf(program, "destination.created")).toMatchObject([{ actor: { type: "member" } }]);
     vendors.faultOf = () => "limited";

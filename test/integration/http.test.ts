@@ -70,7 +70,7 @@ describe("HTTP conventions", () => {
     ] as const) {
       const reply = await replyTo(path);
       expect(reply.slice(0, 2)).toEqual([status, "text/html; charset=UTF-8"]);
-      expect(reply[2]).toContain("Go to the start");
+      expect(reply[2]).toContain("Go to overview");
     }
     for (const path of ["/api/v1/nowhere", "/admin/nowhere", "/webhooks/nowhere"]) {
       expect((await replyTo(path))[1]).toMatch(/^application\/json/);

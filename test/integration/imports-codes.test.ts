@@ -51,7 +51,7 @@ describe("the column promotion_codes", () => {
     expect(events.body.total).toBe(3);
   });
 
-  it("adds to a partner who is there, and refuses the line of a code that is somebody else's (IMP-5)", async () => {
+  it("completes a partner who is there, and refuses the line of a code that is somebody else's (IMP-5)", async () => {
     const program = await makeProgram();
     const { id } = await makePartner(program, { slug: "ann", email: "ann@x.example" });
     await giveCode(program, id, { code: "Held", provider: "provider_a" });

@@ -86,7 +86,7 @@ describe("an event that comes to two programs of one account with a secret each"
     expect(again.body.outcome).toBe("claimed_elsewhere");
     const owner = await signInOwner(q.program);
     const page = textOf((await owner.get(`/dashboard/payments/${id}`)).body);
-    expect(page).toContain("It is another program's");
+    expect(page).toContain("It belongs to another program");
     expect(page).not.toContain("Recalculate");
     expect(await earned(q)).toEqual([]);
     await send(q, b.transactionCompleted({ customer: "ctm_own", amount: 7_700 }));

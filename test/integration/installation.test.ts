@@ -324,7 +324,7 @@ describe("GET /api/v1/integrations/script and its page (PROG-12)", () => {
     play(() => html(`<script src="${SCRIPT_URL}" data-program="&lt;b&gt;x"></script>`));
     const { status, body } = await owner.post("/dashboard/integration/check", { url: "shop.example/a" });
     expect(status).toBe(200);
-    expect(textOf(body)).toContain("There is something to do");
+    expect(textOf(body)).toContain("Something is missing");
     expect(textOf(body)).toContain("The page https://shop.example/a answers.");
     expect(body).toContain("program is &lt;b&gt;x");
     const long = await owner.post("/dashboard/integration/check", { url: "x".repeat(3_000) });
@@ -337,11 +337,11 @@ describe("the last click (PROG-12)", () => {
     const program = await makeSite();
     const owner = await signInOwner(program);
     const page = async () => (await owner.get("/dashboard/integration/check")).body;
-    expect(textOf(await page())).toContain("No click on a partner's link has come yet");
+    expect(textOf(await page())).toContain("No click on a partner's link yet");
     await env.DB.prepare("insert into click_drops (program_id, day, reason, count) values (?, '2026-01-01', 'bot', 1)")
       .bind(program.id)
       .run();
-    expect(textOf(await page())).toContain("Clicks have come, but none that led to an active partner");
+    expect(textOf(await page())).toContain("There were clicks, but none led to an active partner");
     await withClick(program);
     const events = await program.api<{ data: { created_at: string }[] }>("GET", "/api/v1/events?type=click");
     const at = events.body.data[0]!.created_at;
@@ -357,9 +357,9 @@ describe("the setup of a new program (PROG-12)", () => {
     const program = await makeSite();
     const owner = await signInOwner(program);
     const steps = async () => textOf((await owner.get("/dashboard")).body);
-    expect(await steps()).toMatch(/See a click *, still to do.*See a test payment *, still to do/);
+    expect(await steps()).toMatch(/See a click *, to do.*See a test payment *, to do/);
     await withClick(program);
-    expect(await steps()).toMatch(/See a click *, done.*See a test payment *, still to do/);
+    expect(await steps()).toMatch(/See a click *, done.*See a test payment *, to do/);
   });
 
   it("takes no lead for a payment, and asks for no provider where the owner's server reports the sales", async () => {
@@ -369,10 +369,10 @@ describe("the setup of a new program (PROG-12)", () => {
     const { slug: ref } = await makePartner(program);
     const lead = { external_id: "lead-1", ref, customer: { id: "cus_1" } };
     expect((await program.api("POST", "/api/v1/track/lead", lead)).status).toBe(200);
-    expect(await steps()).toMatch(/Connect Stripe *, still to do(?! *optional).*See a test payment *, still to do/);
+    expect(await steps()).toMatch(/Connect Stripe *, to do(?! *optional).*See a test payment *, to do/);
     const sale = { external_id: "sale-1", ref, amount_cents: 500, currency: "USD", net_of_tax: true };
     expect((await program.api("POST", "/api/v1/track/sale", sale)).status).toBe(200);
-    expect(await steps()).toMatch(/Connect Stripe *, still to do *optional.*See a test payment *, done/);
+    expect(await steps()).toMatch(/Connect Stripe *, to do *optional.*See a test payment *, done/);
     await withClick(program);
     expect(await steps()).not.toContain("Set up your program");
   });

@@ -179,7 +179,7 @@ describe("the form (JOIN-2)", () => {
     const program = await makeJoinable({ questions: ["Who reads you?", "Since when?"] });
     const fields = fill({ name: "\u200b", answer_0: "", answer_1: " " });
     const text = textOf((await send(program, fields)).body);
-    for (const said of ["Enter your name.", "Answer this: Who reads you?", "Answer this: Since when?"])
+    for (const said of ["Enter your name.", "Please answer: Who reads you?", "Please answer: Since when?"])
       expect(text.split(said)).toHaveLength(3);
   });
 
@@ -227,7 +227,7 @@ describe("the form (JOIN-2)", () => {
     expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
     await env.DB.prepare("delete from application_drafts where program_id = ?").bind(program.id).run();
     const again = await visitor.post(at, fields);
-    expect([again.status, textOf(again.body)]).toEqual([422, expect.stringContaining("was sent already")]);
+    expect([again.status, textOf(again.body)]).toEqual([422, expect.stringContaining("You already sent this form")]);
     expect(again.body).toContain("People who bake.");
     const fresh = /name="opened" value="([^"]+)"/.exec(again.body)?.[1];
     expect(fresh).not.toBe(fields["opened"]);
@@ -356,7 +356,7 @@ describe("the proof of the address (JOIN-5)", () => {
     const [mail] = await mailTo(program, fields["email"]!);
     const [draft] = await rowsOf(program, "application_drafts");
     const reply = await follow(linkIn(mail!.text));
-    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("has arrived")]);
+    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("We have received your application")]);
     const again = await follow(linkIn(mail!.text));
     expect([again.status, textOf(again.body)]).toEqual([200, textOf(reply.body)]);
     const [row, ...others] = await rowsOf(program);
@@ -437,7 +437,7 @@ describe("the proof of the address (JOIN-5)", () => {
     await visitor.get(`/join/${program.id}/confirm?token=${token}`);
     await program.api("PATCH", "/api/v1/programs/me", { applications: "off" });
     const reply = await visitor.post(`/join/${program.id}/confirm`, { token });
-    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("takes no applications")]);
+    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("does not accept applications")]);
     expect(await rowsOf(program)).toEqual([]);
   });
 });
@@ -452,12 +452,12 @@ describe("what the page says of a proof is true (JOIN-5)", () => {
   it("of an application that was decided since: the decision, and that its e-mail was sent", async () => {
     const program = await makeJoinable();
     const [declined, approved] = [await linkOf(program), await linkOf(program)];
-    for (const link of [declined, approved]) expect(await said(link)).toContain("Your application has arrived");
+    for (const link of [declined, approved]) expect(await said(link)).toContain("We have received your application");
     const [first, second] = await rowsOf(program);
     await program.api("POST", `/api/v1/applications/${first!.id}/decline`, {});
     await program.api("POST", `/api/v1/applications/${second!.id}/approve`);
     const texts = [await said(declined), await said(approved)];
-    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|decides/.test(text))).toHaveLength(1);
+    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|received|review/.test(text))).toHaveLength(1);
     expect(texts.filter((text) => /You are a partner/.test(text))).toHaveLength(1);
   });
 
@@ -468,7 +468,7 @@ describe("what the page says of a proof is true (JOIN-5)", () => {
     const partner = await makePartner(program, { email });
     await program.api("DELETE", `/api/v1/partners/${partner.id}`);
     const { body } = await follow(link);
-    expect(textOf(body)).toContain("Ask Acme & Sons to make it active again");
+    expect(textOf(body)).toContain("Ask Acme & Sons to reactivate it");
     expect(body).not.toContain('href="/sign-in"');
     const approved = await linkOf(program);
     await follow(approved);
@@ -487,9 +487,9 @@ describe("what the page says of a proof is true (JOIN-5)", () => {
     const visitor = visit();
     await visitor.get("/sign-in");
     const { body } = await visitor.post(path, { token: new URLSearchParams(query).get("token") ?? "" });
-    expect(textOf(body)).toContain("What you sent is deleted 24 hours after you sent it");
+    expect(textOf(body)).toContain("Your application is deleted after 24 hours");
     expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
     await program.api("PATCH", "/api/v1/programs/me", { applications: "review" });
-    expect(await said(link)).toContain("Your application has arrived");
+    expect(await said(link)).toContain("We have received your application");
   });
 });

@@ -65,7 +65,7 @@ describe("an amount above the largest", () => {
     expect(body.trace).toMatchObject({ outcome: "too_large", rate: null });
     const owner = await signInOwner(program);
     await owner.get(`/dashboard/payments/${kept.id}`);
-    expect(textOf(owner.html)).toContain("is larger than this service keeps");
+    expect(textOf(owner.html)).toContain("exceeds the limit of this service");
   });
 });
 

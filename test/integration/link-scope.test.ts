@@ -76,7 +76,7 @@ describe("a link that is valid for longer than 15 minutes", () => {
       const { token, as } = await make(program, email);
       const shown = textOf((await makeVisitor().get(`/sign-in?token=${token}`)).body);
       expect(shown).toContain("of Inviting program");
-      expect(shown).toContain("This opens no other account of the address");
+      expect(shown).toContain("This link opens one account only");
       for (const name of ["Owned", "of finance", "of viewer", "of partner"]) expect(shown).not.toContain(name);
       for (const other of Object.values(accounts)) {
         const visitor = makeVisitor();

@@ -243,7 +243,7 @@ describe("e-mails that did not arrive (MAIL-9)", () => {
       await who.get(at);
       return (await who.post(`${at}/${mail!.id}/send-again`)).status;
     };
-    expect(textOf((await visitor.get(at)).body)).toContain("Given up");
+    expect(textOf((await visitor.get(at)).body)).toContain("Failed");
     expect(await again(visitor)).toBe(303);
     expect(await again(visitor)).toBe(404);
     const service = openMailService("resend");

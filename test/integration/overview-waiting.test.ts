@@ -35,7 +35,7 @@ describe("what waits without being decided (PAGE-16)", () => {
     }
     const page = (await (await signInOwner(program)).get("/dashboard")).body;
     expect(page).toMatch(/href="\/dashboard\/payouts\?status=processing">2 payouts</);
-    expect(textOf(page)).not.toContain("Nothing waits");
+    expect(textOf(page)).not.toContain("All done");
   });
 
   it("are codes that nobody has, beside an unknown reference too, until somebody has them", async () => {

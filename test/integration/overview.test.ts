@@ -214,7 +214,7 @@ describe("what there is to decide (PAGE-16)", () => {
     const partner = await makePartner(program);
     const owner = await signInOwner(program);
     const page = async () => (await owner.get("/dashboard")).body;
-    expect(textOf(await page())).toContain("Nothing waits");
+    expect(textOf(await page())).toContain("All done");
     const ids = [await makeApplication(program), await makeApplication(program)];
     const claim = await makeClaim(program, partner.id, { order_id: "lost" });
     const before = await page();
@@ -277,7 +277,7 @@ describe("endpoints on the overview (PAGE-16)", () => {
     const sent = await owner.post(`/dashboard/webhooks/${on.id}/recover`, { since: `${since}T00:00:00Z` });
     expect(sent.status).toBe(303);
     expect(textOf((await owner.get(sent.headers.get("location") ?? "")).body)).toContain(
-      "3 deliveries that failed or were missed: being sent again.",
+      "3 deliveries that failed or were missed: being resent.",
     );
     await program.api("POST", "/api/v1/members", { email: "viewer@shop.example", role: "viewer" });
     const viewer = await signInMember(program, "viewer@shop.example");

@@ -118,7 +118,7 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toEqual([`1 payout of ${program.program.name} cannot be paid`]);
     // The e-mail offers only possible actions: the refused payout cannot be marked as paid.
     const { text } = mailbox.mails.find(({ subject }) => subject.endsWith("cannot be paid"))!;
-    expect(text).toContain("you pay again, or cancel and prepare again to pay it in another way.");
+    expect(text).toContain("Pay a refused payout again, or cancel it and prepare a new one to pay another way.");
     expect((await program.api("POST", `/api/v1/payouts/${payout.id}/mark-paid`)).status).toBe(409);
     await program.api("POST", `/api/v1/payouts/${payout.id}/pay`);
     await mailbox.deliver(program.id, Date.now() + 2_000);
@@ -146,14 +146,14 @@ describe("what needs the owner (MAIL-11)", () => {
     expect(subjectsOf(mailbox, program)).toEqual(["Events of Acme were refused"]);
     const { text } = mailbox.mails[0]!;
     expect(text).toContain("Stripe: 2 events refused so far");
-    expect(text).toContain("or in the provider's list of events");
-    expect(text).not.toMatch(/deliver|Anybody can send/i);
+    expect(text).toContain("it comes from the provider");
+    expect(text).not.toMatch(/deliver|Anyone can send/i);
     // An unverified delivery, which anybody may have sent, changes the e-mail to the general one.
     await noteRefusals(at(program, NOW + DAY), "provider_b", "time", 3);
     await mailbox.deliver(program.id, NOW + DAY + MINUTE);
     const [, second] = mailbox.mails;
     expect(second!.subject).toBe("Webhooks to Acme were refused");
-    expect(second!.text).toMatch(/2 events refused so far.*3 deliveries refused so far.*Anybody can send/s);
+    expect(second!.text).toMatch(/2 events refused so far.*3 deliveries refused so far.*Anyone can send/s);
   });
 
   /** Stores the time of a provider's last verified event. */
@@ -205,7 +205,7 @@ describe("what needs the owner (MAIL-11)", () => {
     for (const code of ["NEW1", "new1", "NEW2"]) await sell(code);
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, Date.now() + 1_000);
-    expect(subjectsOf(mailbox, program)).toEqual(["2 promotion codes that nobody has"]);
+    expect(subjectsOf(mailbox, program)).toEqual(["2 promotion codes without a partner"]);
     // Within a second, the latest spelling is unknown.
     expect(mailbox.mails[0]!.text).toMatch(/^NEW2: 1 payment at/m);
     expect(mailbox.mails[0]!.text).toMatch(/^new1: 2 payments at/im);
@@ -228,15 +228,15 @@ describe("what needs the owner (MAIL-11)", () => {
     await sell("cs_test_2", "NEW1");
     await sell("cs_test_3", "NEW1");
     await mailbox.deliver(program.id, Date.now() + 1_000);
-    expect(subjectsOf(mailbox, program)).toEqual(["1 promotion code that nobody has"]);
+    expect(subjectsOf(mailbox, program)).toEqual(["1 promotion code without a partner"]);
     await sell("cs_test_4", "NEW1");
     expect(await rows(program)).toHaveLength(1);
     // The payment's earlier code does not hide a new code.
     await sell("cs_test_4", "NEW1", "NEW2");
     await mailbox.deliver(program.id, Date.now() + DAY + MINUTE);
     expect(subjectsOf(mailbox, program)).toEqual([
-      "1 promotion code that nobody has",
-      "2 promotion codes that nobody has",
+      "1 promotion code without a partner",
+      "2 promotion codes without a partner",
     ]);
   });
 });

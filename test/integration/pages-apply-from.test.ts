@@ -104,12 +104,12 @@ describe("apply from an earlier day", () => {
     const before = await program.api("GET", "/api/v1/flows");
     const preview = await previewed(owner, form, dayAgo(2));
     expect(preview.status).toBe(200);
-    expect(preview.text).toContain("Nothing is changed yet.");
+    expect(preview.text).toContain("Nothing has changed yet.");
     expect(preview.text).toMatch(/Of the 2 payments since \d+ \w+ \d+, 2 earn a different amount\. /);
     expect(preview.text).toContain("1 payment 20.00 USD 5.00 USD");
     expect(preview.text).toContain("1 payment 400 JPY 100 JPY");
     expect(preview.text).toContain(
-      "What is paid or in a payout stays, and the difference becomes a commission of its own",
+      "Commissions that are paid or in a payout stay; the difference becomes a separate commission",
     );
     expect(preview.fields).toEqual({ ...typed, apply_from: dayAgo(2) });
     expect(await amounts(program)).toEqual([400, 2_000, 2_000]);
@@ -163,7 +163,7 @@ describe("apply from an earlier day", () => {
     }
     const { text } = await previewed(owner, form, dayAgo(2));
     expect(text).toMatch(
-      /Of the newest 100 payments since \d+ \w+ \d+, 100 earn a different amount\. Older ones are decided by it too, and are not looked at here\./,
+      /Of the newest 100 payments since \d+ \w+ \d+, 100 earn a different amount\. It also applies to older ones, which this preview leaves out\./,
     );
     expect(text).toContain("The newest 20 of 100.");
   });

@@ -32,7 +32,7 @@ describe("a partner's codes", () => {
     const fields = { code: "JANE20", provider: "provider_a", provider_code_id: "promo_1" };
     expect((await owner.post(at, fields)).status).toBe(303);
     const shown = textOf((await owner.get(`${at}?done=given`)).body);
-    for (const text of ["JANE20", "promo_1", "Payments that waited for it"]) expect(shown).toContain(text);
+    for (const text of ["JANE20", "promo_1", "Waiting payments with it"]) expect(shown).toContain(text);
     const joe = await makePartner(program, { slug: "joe" });
     const other = `/dashboard/partners/${joe.id}/codes`;
     await owner.get(other);
@@ -48,9 +48,9 @@ describe("a partner's codes", () => {
 
   it("are said to go before or after another partner's link, as the program has it (CODE-1)", async () => {
     const at = `/dashboard/partners/${jane.id}/codes`;
-    expect(textOf((await owner.get(at)).body)).toContain("unless the link of another partner led to it");
+    expect(textOf((await owner.get(at)).body)).toContain("unless another partner's link led to it");
     await program.api("PATCH", "/api/v1/programs/me", { code_precedence: "code" });
-    expect(textOf((await owner.get(at)).body)).toContain("this partner's, whatever link led to it");
+    expect(textOf((await owner.get(at)).body)).toContain("this partner, even if another partner's link led to it");
   });
 
   it("are shown to the partner, and to no other", async () => {

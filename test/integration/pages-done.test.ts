@@ -39,7 +39,7 @@ describe("a secret that is saved", () => {
       ["provider_a_api_key", "rk_live_second"],
     ] as const) {
       const text = await save(name, secret);
-      expect(text).toContain("The secret is saved.");
+      expect(text).toContain("Secret saved.");
       said.push([secret, text.includes(STAYS)]);
     }
     expect(said).toEqual([
@@ -62,9 +62,9 @@ describe("a code that is given to a partner", () => {
 
   describe.each(WAYS)("%s", (_way, give) => {
     it.each([
-      ["active", "commission", "Payments that waited for it earn their commissions within minutes."],
-      ["invited", "partner_not_active", "earn their commissions when the partner turns active."],
-      ["deactivated", "partner_deactivated", "those from while they were active earn their commissions."],
+      ["active", "commission", "Waiting payments with it earn their commissions within minutes."],
+      ["invited", "partner_not_active", "earn their commissions once the partner is active."],
+      ["deactivated", "partner_deactivated", "waiting payments earn only if the partner was active at the time."],
     ] as const)("earns what waited for it where they are active alone: %s (PART-4)", async (status, outcome, said) => {
       const { id } = await makePartner(program, { slug: "jane" }, status);
       const discounts = [{ promotion_code: { id: "promo_1", code: "JANE20" }, coupon: null }];
@@ -81,7 +81,7 @@ describe("a flow that is saved", () => {
 
   it.each([
     [{ ...FLOW, active: "on" }, "It decides payments from now on"],
-    [{ ...FLOW, active: "" }, "It is switched off and decides nothing."],
+    [{ ...FLOW, active: "" }, "It is switched off."],
     [{ ...FLOW, active: "on", event: "lead_created" }, "It decides leads that your server reports from now on"],
   ])("decides what it is for, and nothing where it is switched off (FLOW-2, FLOW-12)", async (fields, said) => {
     expect(await saidAfter(owner, "/dashboard/flows/new", fields)).toContain(`The flow was added. ${said}`);
@@ -91,7 +91,7 @@ describe("a flow that is saved", () => {
 });
 
 describe("a payment that is recalculated", () => {
-  const ASKED = "Decided again by the rules of when it was made";
+  const ASKED = "Recalculated with the rules at the time of the payment";
 
   it("is said to have changed only where it has (PAY-15)", async () => {
     const { id, slug } = await makePartner(program, {}, "deactivated");
@@ -108,14 +108,14 @@ describe("a payment that is recalculated", () => {
 });
 
 describe("payout details that a partner saves", () => {
-  const THERE = "Saved. Payouts that are prepared from now on go there.";
-  const WHERE = "are paid that way; Test program will ask you where to.";
-  const SET_UP = "Set up your account at Stripe: until then nothing can be paid there.";
+  const THERE = "Saved. New payouts go there.";
+  const WHERE = "are paid this way; Test program will ask you for the details.";
+  const SET_UP = "Set up your account at Stripeto receive payouts there.";
   const NOT_OFFERED = "Test program does not offer payouts through Stripe yet. Choose another way.";
 
   it.each([
     ["wallet", null, THERE, null],
-    ["bank_transfer", null, `Saved. Payouts that are prepared from now on ${WHERE}`, null],
+    ["bank_transfer", null, `Saved. New payouts ${WHERE}`, null],
     ["", null, "Saved. How would you like to be paid?", "How would you like to be paid?"],
     ["provider_a", "rk_live_1", `Saved. ${SET_UP}`, SET_UP],
     ["provider_a", null, `Saved. ${NOT_OFFERED}`, NOT_OFFERED],

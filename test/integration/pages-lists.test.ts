@@ -352,7 +352,7 @@ describe("the files of a program (HTTP-11)", () => {
       expect([path, status, headers.get("retry-after")]).toEqual([path, 429, "60"]);
       expect(headers.get("content-type")).toContain("text/html");
       expect(headers.get("content-disposition")).toBeNull();
-      expect(textOf(body)).toContain("Your team has taken as many files as it can within a minute");
+      expect(textOf(body)).toContain("Your team has downloaded too many files");
     }
     expect(await rowsOf(stocked.program, "/events?type=list.exported&per_page=100")).toEqual(exported);
     expect((await visitor.get("/dashboard/payments")).status).toBe(200);

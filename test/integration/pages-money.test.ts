@@ -90,7 +90,7 @@ describe("the trace of a payment", () => {
     expect(shown).toContain("Commission of 20.00 USD approved");
     expect(shown).not.toContain("of 100.00 USD net of tax less 50.00 USD refunded.");
     expect(shown).toContain(
-      "20.00 USD, by the program's rate, as it was when a payout took it. What changed since is in another commission of the payment.",
+      "20.00 USD, by the program's rate, the amount in its payout. Later changes are in another commission of this payment.",
     );
     expect(shown).toContain("So the payment earns 10.00 USD");
     // A correction does not belong to an empty payout.
@@ -111,7 +111,7 @@ describe("the trace of a payment", () => {
     await sendA(lost, sessionCompleted({ ref: "typo", amount: 5_000 }));
     const { data } = (await lost.api<{ data: { id: string }[] }>("GET", "/api/v1/payments")).body;
     const path = `/dashboard/payments/${data[0]?.id}`;
-    expect(textOf((await visitor.get(path)).body)).toContain("No reference of the payment is a partner's.");
+    expect(textOf((await visitor.get(path)).body)).toContain("No reference of the payment belongs to a partner.");
     await makePartner(lost, { slug: "typo" });
     await visitor.post(`${path}/reprocess`);
     const shown = textOf((await visitor.get(path)).body);
@@ -198,12 +198,12 @@ describe("commissions", () => {
 });
 
 describe("month end (PAGE-7)", () => {
-  it("says of what is carried forward how many there are, and never that nothing is approved", async () => {
+  it("says of what rolls over how many there are, and never that nothing is approved", async () => {
     const month = await makeProgram({ min_payout_cents: 1_000 });
     const boss = await signInOwner(month);
     const jane = await makePartner(month);
     const preview = async () => textOf((await boss.get("/dashboard/payouts/new")).body);
-    expect(await preview()).toContain("Nothing to pay out No commission that is approved waits for a payout");
+    expect(await preview()).toContain("Nothing to pay out No commission that is approved is ready to pay");
     const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
     const currencies = letters.flatMap((letter) => [`XA${letter}`, `XB${letter}`]);
     await makeCommissions(
@@ -212,7 +212,7 @@ describe("month end (PAGE-7)", () => {
       currencies.map((currency) => ({ currency, amount_cents: 500 })),
     );
     const shown = await preview();
-    expect(shown).toContain("Nothing to pay out All that is approved is carried forward");
+    expect(shown).toContain("Nothing to pay out All that is approved rolls over");
     expect(shown).not.toContain("No commission that is approved");
     expect(shown).toContain("The first 50 of 52.");
   });
@@ -249,7 +249,7 @@ describe("month end (PAGE-7)", () => {
     const status = async (id: string) => (await month.api<{ status: string }>("GET", `/api/v1/payouts/${id}`)).body;
     const path = `/dashboard/payouts/${of(ada)}`;
     const asked = await boss.get(`${path}/mark-paid`);
-    expect(textOf(asked.body)).toContain("that is final");
+    expect(textOf(asked.body)).toContain("This is final");
     expect(await status(of(ada))).toMatchObject({ status: "pending" });
     await boss.post(`${path}/mark-paid`, { reference: "SEPA 1" });
     expect(await status(of(ada))).toMatchObject({ status: "paid", reference: "SEPA 1" });
@@ -289,7 +289,7 @@ describe("month end (PAGE-7)", () => {
     expect((await list()).map(({ status }) => status).toSorted()).toEqual(["paid", "paid", "pending"]);
     await boss.get("/dashboard/payouts");
     const again = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
-    expect(textOf(again.body)).toContain("None of the chosen payouts is still to be paid by hand.");
+    expect(textOf(again.body)).toContain("None of the chosen payouts can be marked as paid.");
   });
 
   it("asks about several without reading what is in them", async () => {
@@ -334,7 +334,7 @@ describe("month end (PAGE-7)", () => {
     await boss.get("/dashboard/payouts");
     const done = textOf((await boss.post("/dashboard/payouts/chosen/confirmed", { ids, move: "mark_paid" })).body);
     expect(done).toMatch(/1 payout paid: [\d.,]+ USD/);
-    expect(done).toMatch(/Not paid Partner Why Amount .* It is not known whether .* Not begun. Choose it again./);
+    expect(done).toMatch(/Not paid Partner Why Amount .* We do not know whether .* Not started. Choose it again./);
     const { body: after } = await many.api<{ data: { status: string }[] }>("GET", "/api/v1/payouts");
     expect(after.data.map(({ status }) => status)).toEqual(["paid", "pending", "pending"]);
   });

@@ -97,7 +97,7 @@ describe("the statistics (PORTAL-2)", () => {
 
   it("say so where there is nothing in the days", async () => {
     const { body } = await visitor.get(`${AT}?from=2020-01-01&to=2020-01-31`);
-    expect(body).toContain("Nothing in these days");
+    expect(body).toContain("Nothing in this period");
     expect(body).not.toContain("<table");
   });
 

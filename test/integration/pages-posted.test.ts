@@ -205,12 +205,10 @@ describe("a form that is sent after its session has ended (PAGE-32)", () => {
       303,
       `/sign-in?${new URLSearchParams({ to: NEW, kept: "yes" }).toString()}`,
     ]);
-    expect(textOf((await owner.get(sent.to)).body)).toContain(
-      "what you typed is filled in again, without secrets and files",
-    );
+    expect(textOf((await owner.get(sent.to)).body)).toContain("we fill in your input again, except secrets and files");
     await signInOwner(program, owner);
     const { body } = await owner.get(NEW);
-    expect(textOf(body)).toContain("You were signed out before the form was sent: nothing was saved or done.");
+    expect(textOf(body)).toContain("You were signed out before the form was sent, so nothing was saved.");
     const now = sentOf(body);
     for (const [name, value] of Object.entries(TYPED))
       expect([name, now.get(name)?.includes(value)]).toEqual([name, true]);
@@ -229,7 +227,7 @@ describe("a form that is sent after its session has ended (PAGE-32)", () => {
     await signInOwner(program, owner);
     const { body } = await owner.get(at);
     const reply = await owner.post(at, { ...Object.fromEntries<Fields[string]>(sentOf(body)), ...tokensIn(body) });
-    expect([reply.status, textOf(reply.body).includes("Changed meanwhile to “Theirs”")]).toEqual([422, true]);
+    expect([reply.status, textOf(reply.body).includes("Changed to “Theirs”")]).toEqual([422, true]);
   });
 
   it("is shown to nobody else, in no other program and in no other browser", async () => {
@@ -272,14 +270,14 @@ describe("a form that is sent after its session has ended (PAGE-32)", () => {
     const { body } = await visitor.get("/dashboard/settings");
     expect([
       body.includes("whsec_typed"),
-      textOf(body).includes("Secrets, files and very long texts are not kept"),
+      textOf(body).includes("Enter secrets, files and very long texts again"),
     ]).toEqual([false, true]);
   });
 
   it("is bounded, and a partner's too", async () => {
     await sendLate(owner, NEW, { ...TYPED, name: "x".repeat(70_000) });
     await signInOwner(program, owner);
-    expect(textOf((await owner.get(NEW)).body)).toContain("very long texts are not kept");
+    expect(textOf((await owner.get(NEW)).body)).toContain("very long texts again");
     const { email } = await makePartner(program);
     const partner = await signInPartner(email);
     await sendLate(partner, "/portal/claims", { order_id: "order 77", day: "", email_domain: "" });

@@ -158,9 +158,7 @@ describe("all that match (PAGE-7)", () => {
     for (const sent of [fields, { ...fields, include_flagged: "on" }]) {
       const refused = await boss.post(action, sent);
       expect(refused.status).toBe(422);
-      expect(textOf(refused.body)).toContain(
-        "More match by now than you were shown. Please look at the numbers again.",
-      );
+      expect(textOf(refused.body)).toContain("More match by now than you were shown. Please check the numbers again.");
       expect(textOf(refused.body)).toContain("Approve 3 commissions");
       expect(await statuses(month)).toEqual(["pending", "pending", "pending", "pending!"]);
     }
@@ -187,7 +185,7 @@ describe("all that match (PAGE-7)", () => {
     const { month, boss, partner_id } = await newMonth();
     await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "approved" }]);
     const asked = await boss.get(`${AT}/matching?move=reject`);
-    expect(textOf(asked.body)).toContain("No filter is set: this is about every commission.");
+    expect(textOf(asked.body)).toContain("No filter is set: this includes every commission.");
     const { action, fields } = formOf(asked.body, /matching/);
     const refused = await boss.post(action, { ...fields, seen_at: "yesterday" });
     expect(refused.status).toBe(422);
@@ -210,14 +208,14 @@ describe("a partner who was deactivated", () => {
     await owner.post(`${path}/deactivate`);
     await sendA(program, sessionCompleted({ ref: slug, amount: 5_000 }));
     const page = await owner.get(path);
-    expect(textOf(page.body)).toContain("Make active again");
+    expect(textOf(page.body)).toContain("Reactivate");
     const { action } = formOf(page.body, /activate$/);
     const done = await owner.post(action);
     const after = await owner.get(done.headers.get("location") ?? "");
-    expect(textOf(after.body)).toContain("Payments that were refused meanwhile earned nothing");
+    expect(textOf(after.body)).toContain("Payments while the partner was deactivated earned nothing");
     const refused = `/dashboard/payments?outcome=partner_deactivated&amp;partner_id=${id}`;
     expect(after.body).toContain(refused);
-    expect(textOf(after.body)).not.toContain("Make active");
+    expect(textOf(after.body)).not.toContain("Activate");
     const list = await owner.get(refused.replaceAll("&amp;", "&"));
     const payment = /href="(\/dashboard\/payments\/pmt_[^"]+|\/dashboard\/payments\/[a-z]+_[^"]+)"/.exec(
       list.body,
@@ -235,7 +233,7 @@ describe("a partner who was deactivated", () => {
     const page = await owner.get(`/dashboard/partners/${id}`);
     const done = await owner.post(formOf(page.body, /activate$/).action);
     expect(textOf((await owner.get(done.headers.get("location") ?? "")).body)).toContain(
-      "Payments that waited for them earn their commissions within minutes.",
+      "Waiting payments earn their commissions within minutes.",
     );
     expect((await commissionsOf(program)).filter(({ partner_id }) => partner_id === id)).toHaveLength(1);
   });

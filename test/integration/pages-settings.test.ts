@@ -135,7 +135,7 @@ describe("the API key", () => {
   it("is replaced only after a page that says what breaks, shown once, and ends every session (PAGE-13)", async () => {
     const keyed = await makeProgram();
     const boss = await signInOwner(keyed);
-    expect(textOf((await boss.get("/dashboard/settings/api-key")).body)).toContain("stops working at once");
+    expect(textOf((await boss.get("/dashboard/settings/api-key")).body)).toContain("stops working right away");
     expect((await keyed.api("GET", "/api/v1/programs/me")).status).toBe(200);
     const reply = await boss.post("/dashboard/settings/api-key");
     const [key = ""] = /sk_[A-Za-z0-9_-]{43}/.exec(reply.body) ?? [];
@@ -166,7 +166,7 @@ describe("further API keys (PAGE-13)", () => {
       expect(textOf(list.body)).toContain(shown);
     }
     const [at = ""] = new RegExp(`${KEYS}/key_[0-9a-z]+/delete`).exec(list.body) ?? [];
-    expect(textOf((await boss.get(at)).body)).toContain("stops working at once");
+    expect(textOf((await boss.get(at)).body)).toContain("stops working right away");
     expect((await callApi(key, "GET", ME)).status).toBe(200);
     expect((await boss.post(at)).headers.get("location")).toBe(`${KEYS}?done=deleted`);
     expect([(await callApi(key, "GET", ME)).status, (await boss.get(at)).status]).toEqual([401, 404]);
@@ -298,7 +298,7 @@ describe("flows", () => {
     expect((await flowsOf(ruled))[0]?.["conditions"]).toHaveLength(1);
     await boss.post(`${path}/switch`, { active: "false" });
     expect((await flowsOf(ruled))[0]).toMatchObject({ active: false });
-    expect(textOf((await boss.get(`${path}/delete`)).body)).toContain("removed for good");
+    expect(textOf((await boss.get(`${path}/delete`)).body)).toContain("This cannot be undone");
     expect(await flowsOf(ruled)).toHaveLength(1);
     await boss.post(`${path}/delete`);
     expect(await flowsOf(ruled)).toEqual([]);
@@ -365,7 +365,7 @@ describe("webhook endpoints (PAGE-7)", () => {
     const asked = await owner.get(`${path}/rotate-secret`);
     expect(asked.body).not.toContain("whsec_");
     // HOOK-8: the old one signs one of the two headers alone.
-    expect(textOf(asked.body)).toContain("X-Service-Signature is of the new one at once");
+    expect(textOf(asked.body)).toContain("X-Service-Signature uses the new secret right away");
     expect(textOf(asked.body)).not.toContain("nothing breaks");
     const rotated = await owner.post(`${path}/rotate-secret`);
     const [next = ""] = /whsec_[A-Za-z0-9+/=]+/.exec(rotated.body) ?? [];
@@ -426,7 +426,7 @@ describe("the overview (PAGE-7)", () => {
     expect(await steps()).toContain(`3 of ${all} done`);
     await fresh.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: "whsec_test_secret_of_provider_a" });
     expect(await steps()).toContain("Waiting for the first event.");
-    expect(await steps()).toContain("See a test payment , still to do");
+    expect(await steps()).toContain("See a test payment , to do");
     await sendA(fresh, sessionCompleted({ ref: partner.slug, livemode: false }));
     expect(await steps()).toContain("Connect Stripe , done");
     expect(await steps()).toContain("See a test payment , done");
@@ -434,7 +434,7 @@ describe("the overview (PAGE-7)", () => {
       .bind(fresh.id)
       .run();
     expect(await steps()).toContain("Add the script to your site , done");
-    expect(await steps()).toContain("See a click , still to do");
+    expect(await steps()).toContain("See a click , to do");
     await click({ program_id: fresh.id, ref: partner.slug, landing: "/", referrer: "" });
     await recorded();
     expect(await steps()).not.toContain("Set up your program");

@@ -273,11 +273,11 @@ const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
 };
 const OWN_COMMISSION: Marks<OwnCommission> = {
   payout_id: "decides",
-  kind: { to: "clawback", reads: "such as a refund" },
+  kind: { to: "clawback", reads: "Refund or other change" },
   status: { to: "rejected" },
-  flagged: { to: 1, reads: "being looked at", where: { status: "pending" } },
+  flagged: { to: 1, reads: "under review", where: { status: "pending" } },
   review_reason: {
-    ...{ to: "disputed", reads: "being looked at" },
+    ...{ to: "disputed", reads: "under review" },
     where: { status: "approved", payout_id: null, flagged: 1 },
   },
   rejected_reason: { to: "Marked reason", where: { status: "rejected" } },

@@ -75,7 +75,7 @@ describe.each([true, false])(
       const reply = await send(path, mine, { [same[0]]: same[2], [other[0]]: other[1] });
       expect(reply.status).toBe(422);
       expect(await everythingOf(program.id)).toBe(before);
-      expect(textOf(reply.body)).toContain(`Changed meanwhile to “${same[1]}”`);
+      expect(textOf(reply.body)).toContain(`Changed to “${same[1]}”`);
       const again = sentOf(reply.body);
       expect([again.get(same[0]), again.get(other[0])]).toEqual([[same[2]], [other[1]]]);
       // The second sending decides.
@@ -101,7 +101,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     expect(reply.status).toBe(422);
     const text = textOf(reply.body);
     expect(text).toContain(`${finance} changed this while you were editing.`);
-    expect(text).toContain(`Changed meanwhile to “Bank transfer” by ${finance}.`);
+    expect(text).toContain(`Changed to “Bank transfer” by ${finance}.`);
   });
 
   it("does not join a flow's rate with another's type: 25 % is no flat amount", async () => {
@@ -118,7 +118,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     const preview = sentOf((await owner.get(`${address}?action_value=25`)).body);
     await program.api("PATCH", `/api/v1/flows/${ids["flows"]}`, { action_value: 41, priority: 2 });
     const reply = await owner.post(address, Object.fromEntries(preview));
-    expect([reply.status, textOf(reply.body).includes("Changed meanwhile to “41”")]).toEqual([422, true]);
+    expect([reply.status, textOf(reply.body).includes("Changed to “41”")]).toEqual([422, true]);
     const saved = await owner.post(address, Object.fromEntries(sentOf(reply.body)));
     expect(saved.status).toBe(303);
     expect((await flowsOf()).body.data).toMatchObject([{ action_value: 25, priority: 2 }]);
@@ -128,7 +128,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     const mine = await opened(EDIT);
     await program.api("PATCH", `/api/v1/partners/${ids["partners"]}`, { commission_pct: 3 });
     const reply = await send(EDIT, mine, { apply_from: "2026-01-01", apply: "yes" });
-    expect([reply.status, textOf(reply.body).includes("Changed meanwhile to “3”")]).toEqual([422, true]);
+    expect([reply.status, textOf(reply.body).includes("Changed to “3”")]).toEqual([422, true]);
   });
 
   it("keeps the e-mails that another switched off", async () => {
@@ -155,7 +155,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     const reply = await owner.post(at, { role: "finance", shown });
     expect([
       reply.status,
-      textOf(reply.body).includes("Changed meanwhile to “Owner” by an API key. You chose “Finance”"),
+      textOf(reply.body).includes("Changed to “Owner” by an API key. You chose “Finance”"),
     ]).toEqual([409, true]);
   });
 

@@ -114,7 +114,7 @@ describe("a passkey (PASS-1)", () => {
     for (const { id } of [program.program, second.program]) {
       await env.DB.prepare("update programs set owner_email = ? where id = ?").bind(`new-${email}`, id).run();
     }
-    expect(textOf((await usePasskey(makeVisitor(), device)).body)).toContain("There is no active account");
+    expect(textOf((await usePasskey(makeVisitor(), device)).body)).toContain("no longer has an active account");
   });
 
   it("ends with the last team of its address, and does not come back with the member (TEAM-3)", async () => {

@@ -199,7 +199,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
         expect(text).toMatch(/^A link to the payout account at Stripe of .* was created\./);
         expect(text).toMatch(/Account at Stripe: acct_\*{4}/);
         expect(text).toContain(`Created by: ${by}`);
-        expect(text).not.toContain("still go where they went before");
+        expect(text).not.toContain("still go to the previous details");
         expect(text + html).not.toContain([...vendor.accounts.keys()][0]);
       }
     }

@@ -272,7 +272,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     const fields = { payout_method: "wallet", payout_email: "new@wallet.example" };
     await form(visitor, "/portal/details", fields);
     await visitor.get("/portal/details?done=saved");
-    expect(textOf(visitor.html)).toContain("Saved. Payouts that are prepared from now on go there.");
+    expect(textOf(visitor.html)).toContain("Saved. New payouts go there.");
     await visitor.get("/portal/payouts");
     expect(textOf(visitor.html)).toContain("w****a@wallet.example");
   });

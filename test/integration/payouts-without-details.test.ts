@@ -259,7 +259,7 @@ describe("partners without payout details are named (OUT-18)", () => {
     const { program, partner, payouts } = await waiting({}, ["EUR", "USD"]);
     const owner = await signInOwner(program);
     await owner.get(`/dashboard/payouts/${payouts[0]!.id}`);
-    expect(textOf(owner.html)).toContain("Nobody yet: the partner has no payout details.");
+    expect(textOf(owner.html)).toContain("Unknown: the partner has no payout details yet.");
     const portal = await signInPartner(partner.email);
     await portal.get("/portal");
     expect(textOf(portal.html)).toContain("Add your payout details");
@@ -267,10 +267,10 @@ describe("partners without payout details are named (OUT-18)", () => {
     const text = textOf(portal.html).replaceAll("\u00a0", " ");
     expect(text).toMatch(/2 payouts \(.*USD.*EUR\) wait for your payout details/);
     await portal.get(`/portal/payouts/${payouts[0]!.id}`);
-    expect(textOf(portal.html)).toContain("This payout waits for your payout details.");
+    expect(textOf(portal.html)).toContain("This payout needs your payout details.");
     await form(portal, "/portal/details", WALLET);
     await portal.get("/portal/details?done=saved");
-    expect(textOf(portal.html)).toContain("The same holds for open payouts that had no payout details.");
+    expect(textOf(portal.html)).toContain("So do open payouts without payout details.");
     for (const page of ["/portal", "/portal/payouts", `/portal/payouts/${payouts[0]!.id}`]) {
       await portal.get(page);
       expect(textOf(portal.html)).not.toMatch(/waits? for your payout details/);

@@ -141,7 +141,7 @@ describe("the owner's week (MAIL-12)", () => {
       await mailbox.deliver(program.id, week + MINUTE);
       return mailbox.mails.at(-1)!.text;
     };
-    expect(await summaryOf(monday)).toContain("Nothing waits for you.");
+    expect(await summaryOf(monday)).toContain("All done.");
     const flagged = await program.api("PATCH", `/api/v1/commissions/${looked.id}`, { flagged: true });
     expect(flagged.status).toBe(200);
     const second = await summaryOf(monday + 7 * DAY);
@@ -351,7 +351,7 @@ describe("what partners earned (MAIL-13)", () => {
     await mailbox.deliver(program.id, now + MINUTE);
     const { text } = mailbox.mails.find(({ to }) => to === partner.email)!;
     expect(amountsIn(text)).toEqual(["-7.00 EUR"]);
-    expect(text).toContain("What was taken back on these days, after a refund for example, is taken off.");
+    expect(text).toContain("Amounts taken back on these days, for example after a refund, are deducted.");
   });
 
   it("takes off nothing that the owner has forgiven (COM-4)", async () => {

@@ -45,7 +45,7 @@ describe("the earnings (PORTAL-5)", () => {
     expect(shown).toContain(
       "Pending 40.04 USD until Acme approves On hold 30.03 USD 22,517,998,136,852.46 EUR " +
         "USD until 11 Mar 2026, the last until 19 Mar 2026 EUR until 15 Mar 2026 " +
-        "Approved 80.08 USD \u2212100.10 EUR what is below 0 is taken from what you earn next In a payout 0.00 USD",
+        "Approved 80.08 USD \u2212100.10 EUR a negative amount is deducted from future earnings In a payout 0.00 USD",
     );
   });
 
@@ -89,8 +89,8 @@ describe("why a commission is what it is (PORTAL-6)", () => {
       "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
       "Nothing is left of a sale of 52.00\u00a0USD after refunds",
       "Flat amount for a sale of 53.00\u00a0USD, your rate",
-      "Correction of a commission that was paid or in a payout already, for what changed since, such as a refund",
-      "Flat amount for somebody who signed up through your link",
+      "Refund or other change of a sale you were already paid for",
+      "Flat amount for a sign-up through your link",
       "For the talk",
       "A test of ours",
       "for the next payout",
@@ -107,7 +107,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     expect(await page("/portal/commissions")).toContain("approved for the next payout");
     await sendA(program, disputeEvent("charge.dispute.created", { payment_intent, amount: 10_000 }));
     const shown = await page("/portal/commissions");
-    expect(shown).toContain("approved being looked at");
+    expect(shown).toContain("approved under review");
     expect(shown).not.toMatch(/next payout|dispute/);
   });
 
@@ -132,7 +132,7 @@ describe("a correction of what was paid (PORTAL-6)", () => {
     const raised = await program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 30, apply_from: since });
     expect(raised.status).toBe(200);
     const shown = (await page("/portal/commissions")).replaceAll("\u00a0", " ");
-    expect(shown).toMatch(/such as a refund approved for the next payout 10\.00 USD/);
+    expect(shown).toMatch(/a sale you were already paid for approved for the next payout 10\.00 USD/);
     expect(shown).not.toContain("after a refund");
   });
 });

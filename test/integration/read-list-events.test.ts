@@ -126,5 +126,5 @@ it("what the provider is not asked to send is no loss where it never came (IN-15
   );
   await read(NOW + 2 * HOUR);
   expect(await recovered()).toBe(2);
-  expect(await page()).toContain("2 events came without a webhook");
+  expect(await page()).toContain("2 events arrived without a webhook");
 });

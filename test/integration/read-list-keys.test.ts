@@ -119,7 +119,7 @@ describe("the list of events of a provider, with a key,", () => {
     for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
       const text = textOf((await owner.get(page)).body);
       expect(text).toContain("the API key is of the provider's test mode");
-      expect(text).toContain("Make one of live mode there and paste it in the settings.");
+      expect(text).toContain("Create a live-mode key there and paste it in the settings.");
       expect(text).not.toContain("Complete until");
     }
     await program.api("PATCH", "/api/v1/programs/me", {
@@ -187,7 +187,7 @@ describe("the list of events of a provider, with a key,", () => {
       const owner = await signInOwner(program);
       for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
         const text = textOf((await owner.get(page)).body);
-        expect(text).toContain("the provider does not accept the API key. It may have been revoked");
+        expect(text).toContain("the provider does not accept the API key. It may be revoked");
         expect(text).toContain("Complete until");
       }
       expect((await sendA(program, bought(NOW))).body).toMatchObject({ outcome: "commission" });

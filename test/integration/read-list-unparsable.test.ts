@@ -92,13 +92,13 @@ describe("the list of events of a provider that has one of no documented shape",
     expect(await statusOf(program)).toMatchObject({ ...said, recovered: 2, unparsable });
     const owner = await signInOwner(program);
     expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
-      /1 event of \S+ is not taken in.*charge\.refunded.*amount_refunded/s,
+      /1 event of \S+ is in an unsupported format and not stored.*charge\.refunded.*amount_refunded/s,
     );
     // There was no delivery.
     expect(textOf((await owner.get("/dashboard/integration")).body)).toMatch(
-      /An event of \S+ was refused .*in the provider's list/,
+      /An event of \S+ was refused .*comes from the provider/,
     );
-    expect(textOf((await owner.get("/dashboard/integration")).body)).not.toMatch(/A delivery to|Anybody can send/);
+    expect(textOf((await owner.get("/dashboard/integration")).body)).not.toMatch(/A delivery to|Anyone can send/);
     expect(textOf((await owner.get("/dashboard")).body)).toMatch(/Events of \S+ refused/);
     // Later payments are ingested as usual, and one event is one refusal.
     lists.a.push(bought(NOW + MINUTE));
@@ -203,7 +203,7 @@ describe("the list of events of a provider that has one of no documented shape",
     lists.a.push(...Array.from({ length: 19 }, (_, i) => at(BROKEN_AT + i * MINUTE)));
     await read(NOW);
     expect(await page()).toContain("19 events of");
-    expect(await page()).toContain("Everything else that is read is.");
+    expect(await page()).toContain("Everything else is stored.");
     lists.a.push(...Array.from({ length: 6 }, (_, i) => at(NOW + i * MINUTE)));
     await read(NOW + 2 * HOUR);
     expect(await page()).toContain("At least 20 events of");

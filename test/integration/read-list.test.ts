@@ -178,7 +178,7 @@ describe("the list of events of a provider", () => {
     const times = [...sentence.matchAll(/datetime="([^"]+)"/g)].map(([, at]) => at);
     expect(times).toEqual([iso(late - MINUTE), iso(late - 30 * DAY)]);
     expect(textOf(sentence)).toMatch(
-      /^Complete until .*: every event that the provider has listed from .* until then is taken in\.$/,
+      /^Complete until .*: every event that the provider has listed from .* until then is stored\.$/,
     );
   });
 
@@ -397,8 +397,8 @@ describe("the button of the integration page", () => {
     lists.a.push(bought(Date.now() - 2 * DAY));
     playVendors();
     const read = await press(program, { since: iso(Date.now() - 5 * DAY).slice(0, 10) });
-    expect(read.text).toContain("The list is read to its end.");
-    expect(read.text).toContain("1 event came without a webhook");
+    expect(read.text).toContain("The whole list is read.");
+    expect(read.text).toContain("1 event arrived without a webhook");
     expect(await commissionsOf(program)).toBe(1);
     const wrong = await press(program, { since: "soon" });
     expect(wrong.status).toBe(422);
@@ -411,7 +411,7 @@ describe("the button of the integration page", () => {
     for (let i = 0; i < 400; i++) lists.a.push(customerEvent({ created: seconds - i * 60, ref: "jane" }));
     playVendors();
     const { text } = await press(program);
-    expect(text).toContain("A part of the list is read, and the rest follows in the next minutes.");
+    expect(text).toContain("Part of the list is read. The rest follows within minutes.");
     expect(text).toContain("The list is being read now.");
     expect(await statusOf(program)).toMatchObject({ is_reading: true, complete_until: null });
   });
@@ -421,8 +421,8 @@ describe("the button of the integration page", () => {
     lists.faultOf = () => "forbidden";
     playVendors();
     const { text } = await press(program);
-    expect(text).toContain("the provider does not let the API key read what is needed");
-    expect(text).not.toContain("The list is read to its end");
+    expect(text).toContain("the API key lacks a permission at the provider");
+    expect(text).not.toContain("The whole list is read");
     const keyless = await makeProgram();
     expect(await press(keyless)).toMatchObject({ status: 409 });
   });

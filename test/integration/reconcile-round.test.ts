@@ -435,9 +435,9 @@ describe("the dashboard", () => {
       (await program.api<{ deliveries_left: number }>("GET", "/api/v1/integrations/status")).body.deliveries_left;
     await reconcileRound(programContext(program, NOW));
     expect(await left()).toBe(0);
-    expect((await owner.get("/dashboard")).body).not.toContain("beyond the time");
+    expect((await owner.get("/dashboard")).body).not.toContain("hour late");
     await reconcileRound(programContext(program, NOW + DAY));
     expect(await left()).toBeGreaterThan(0);
-    expect((await owner.get("/dashboard")).body).toContain("beyond the time");
+    expect((await owner.get("/dashboard")).body).toContain("hour late");
   });
 });

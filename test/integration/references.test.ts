@@ -256,7 +256,7 @@ describe("what leads to nobody is never remembered (REF-2)", () => {
   } satisfies Record<string, (program: TestProgram) => Promise<unknown>>;
 
   it.each(Object.entries(REMEMBERED_BESIDE))(
-    "is remembered for the subscription and the customer once it is asked for, whatever names the partner too: %s (REF-3)",
+    "is stored for the subscription and the customer once it is asked for, whatever names the partner too: %s (REF-3)",
     async (_, beside) => {
       const program = await programOf("bob");
       const ids = { subscription: "sub_1", customer: "cus_1" };

@@ -18,7 +18,7 @@ async function reprocess(program: TestProgram, key: string): Promise<Traced> {
   return body;
 }
 
-/** When each reference is remembered for the customers, in order. */
+/** When each reference is stored for the customers, in order. */
 const remembered = (program: TestProgram) =>
   all<{ said: string }>(
     `select distinct f.ref_key || ' ' || f.occurred_at as said, f.occurred_at from facts f

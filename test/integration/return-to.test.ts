@@ -31,7 +31,7 @@ describe("a page that is opened without a session (PAGE-29)", () => {
     const visitor = makeVisitor();
     const to = await askFrom(visitor, DEEP);
     expect(to).toBe(DEEP);
-    expect(textOf(visitor.html)).toContain("needs you to sign in. Sign in, and you are taken to it.");
+    expect(textOf(visitor.html)).toContain("Please sign in to open this page. You continue there after you sign in.");
     const email = program.program.owner_email;
     expect((await visitor.post("/sign-in", { email, to })).status).toBe(200);
     const link = await linkTo(email, to);

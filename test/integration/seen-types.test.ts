@@ -113,7 +113,7 @@ describe("the types of events that came", () => {
   it("are said to be of test mode where the last one was, and what to do (PROG-10)", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
-    const hint = "The last event was one of the test mode";
+    const hint = "The last event came from the test mode";
     const said = async () => {
       const pages = [await owner.get("/dashboard/settings"), await owner.get("/dashboard/integration")];
       return [
@@ -139,7 +139,7 @@ describe("the types of events that came", () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
     const pages = ["/dashboard/settings", "/dashboard/integration"];
-    for (const page of pages) expect(textOf((await owner.get(page)).body)).not.toContain("has not come in 30 days");
+    for (const page of pages) expect(textOf((await owner.get(page)).body)).not.toContain("did not arrive in 30 days");
     await sendA(program, sessionCompleted());
     await sendA(program, eventA("customer.tax_id.created", { id: "txi_1", object: "tax_id" }));
     // A type that is not selected, but read.
@@ -148,10 +148,10 @@ describe("the types of events that came", () => {
     for (const page of pages) {
       const text = textOf((await owner.get(page)).body);
       expect(text).toMatch(
-        /checkout\.session\.completed payments through the checkout and payment links · last came \d/,
+        /checkout\.session\.completed payments through the checkout and payment links · last received \d/,
       );
-      expect(text).toContain("A type without a date has not come in 30 days");
-      const [, unused] = /These came too and are not used, so you need not send them: ([a-z._, ]+)/.exec(text)!;
+      expect(text).toContain("A type without a date did not arrive in 30 days");
+      const [, unused] = /These arrive too but are not needed: ([a-z._, ]+)/.exec(text)!;
       expect(unused!.trim()).toBe("customer.tax_id.created");
       expect(text).not.toMatch(/invoice\.paid[^·]*subscriptions and invoices ·/);
     }

@@ -127,15 +127,15 @@ describe("asking for a link", () => {
     };
     const firefox = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0";
     const known = await ask(firefox, { country: "DE", city: "Berlin" });
-    expect(known.text).toContain("Asked for with: Firefox on Windows\nNear: Berlin, Germany\n");
+    expect(known.text).toContain("Requested with: Firefox on Windows\nNear: Berlin, Germany\n");
     expect(known.html).toContain("Firefox on Windows");
     expect(known.html).toContain("Berlin, Germany");
     const rough = await ask(firefox, { country: "FR" });
-    expect(rough.text).toContain("Asked for with: Firefox on Windows\nNear: France\n");
+    expect(rough.text).toContain("Requested with: Firefox on Windows\nNear: France\n");
     // Tor, an unknown country, and a header that is written for the reader of the e-mail.
     for (const country of ["T1", "XX", undefined]) {
       const { text, html } = await ask("call +1 555 0100 <b>now</b>", { country, city: "a\nb" });
-      expect(`${text}${html}`).not.toMatch(/555|Near|Asked for with/);
+      expect(`${text}${html}`).not.toMatch(/555|Near|Requested with/);
     }
   });
 

@@ -86,7 +86,7 @@ describe.each(MEMBER_ROLES.toReversed())("as %s (TEAM-1)", (role) => {
     const { status, body } = await (await ready(role)).get(address);
     const isOpen = isAllowed(role, route);
     expect([address, status]).toEqual([address, isOpen ? 200 : 403]);
-    if (!isOpen) expect(textOf(body)).toContain("Not allowed This is for others of the team");
+    if (!isOpen) expect(textOf(body)).toContain("Not allowed Your role does not allow this");
     if (!isOpen || route.path.endsWith(".csv")) return;
     // The page offers permitted actions only.
     const offered = [

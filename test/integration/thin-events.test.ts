@@ -325,7 +325,9 @@ describe("a thin event that cannot be read", () => {
         if (fault === "limited") expect(reply.headers.get("retry-after")).toBe("600");
         expect(await storedOf(program)).toBe(0);
         expect(await statusOf(program)).toMatchObject({ last_event_at: null, last_refusal: { reason } });
-        expect(textOf((await owner.get("/dashboard/integration")).body)).toContain("it only names what happened");
+        expect(textOf((await owner.get("/dashboard/integration")).body)).toContain(
+          "it only has a reference to its data",
+        );
         lists.faultOf = () => null;
         expect(await sendThin(program, thin)).toMatchObject({ status: 200, body: { outcome: "commission" } });
       }

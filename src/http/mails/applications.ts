@@ -20,8 +20,8 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Confirm your application to ${name}`,
           parts: [
-            `You asked ${name} to become its partner. Confirm that this is your address to send your application.`,
-            `The link works for 24 hours. If you do not use it, what you sent is deleted. ${ignore}`,
+            `You applied to become a partner of ${name}. Confirm your e-mail address to send your application.`,
+            `The link works for 24 hours. If you do not use it, we delete your application. ${ignore}`,
           ],
           action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),
         },
@@ -32,8 +32,8 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Your application to ${name} is waiting`,
           parts: [
-            `You asked ${name} again to become its partner. Your first application is still waiting for a decision; it was not changed.`,
-            `You get an e-mail as soon as it is decided. ${ignore}`,
+            `You applied to ${name} again. Your first application is still waiting for a decision and has not changed.`,
+            `We e-mail you as soon as it is decided. ${ignore}`,
           ],
         },
       ];
@@ -51,12 +51,12 @@ function alreadyLetter(
   const name = oneLine(letter.program.name);
   return {
     ...letter,
-    subject: `You are a partner of ${name} already`,
+    subject: `You are already a partner of ${name}`,
     parts: [
-      `Somebody asked to become a partner of ${name} with this address, which already belongs to a partner.`,
+      `Someone applied to ${name} with this address, which already belongs to a partner.`,
       isOpen
         ? `Sign in with this address to see your link. ${ignore}`
-        : `The partner is not active. Ask ${name} to make you active again. ${ignore}`,
+        : `Your account is not active. Ask ${name} to reactivate it. ${ignore}`,
     ],
     action: isOpen ? actionTo(origin, "Sign in", "/sign-in") : undefined,
   };
@@ -68,7 +68,7 @@ export function receivedLetters({ program, application: { email } }: NoticeOf<"a
   const name = oneLine(program.name);
   const parts = [
     `Your address is confirmed, and your application to become a partner of ${name} has arrived.`,
-    `${name} decides about it. You get an e-mail then.`,
+    `${name} will review it and e-mail you.`,
   ];
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} has arrived`, program, parts }];
 }
@@ -97,7 +97,7 @@ export function declinedLetters({ program, application }: NoticeOf<"application_
   const parts = [
     `Your application to become a partner of ${name} was declined.`,
     ...(note === null ? [] : [`${name} writes:\n${note}`]),
-    "What you sent is deleted after 90 days.",
+    "Your application is deleted after 90 days.",
   ];
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} was declined`, program, parts }];
 }
@@ -111,9 +111,9 @@ export function invitationLetters(notice: NoticeOf<"invitation">, origin: string
       ...signInLetter(program, partner, link, origin),
       subject: `${name} invites you to become a partner`,
       parts: [
-        `${name} has made you a partner of its affiliate program: you earn on sales that come through your link.`,
+        `${name} has invited you to its affiliate program: you earn on sales that come through your link.`,
         `Your link: ${referralLink(program, partner.slug)}`,
-        `It earns as soon as you have signed in for the first time. ${lifetime(program, link)}`,
+        `You start earning once you sign in for the first time. ${lifetime(program, link)}`,
       ],
     },
   ];
@@ -125,7 +125,7 @@ function signInLetter(program: Program, { id, email }: Partner, { token }: Maile
 }
 
 function lifetime(program: Program, { expires_at }: MailedLink): string {
-  return `The button signs you in once, until ${dayFor(program, expires_at)}; after that, ask for a link on the sign-in page.`;
+  return `The button signs you in once, until ${dayFor(program, expires_at)}; after that, request a link on the sign-in page.`;
 }
 
 function actionTo(origin: string | null, label: string, path: string): PlainLetter["action"] {

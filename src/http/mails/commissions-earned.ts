@@ -20,7 +20,7 @@ export function commissionsEarnedLetters(
       parts: [
         first === last ? `On ${first} you earned:` : `From ${first} to ${last} you earned:`,
         earned.map(({ currency, amount_cents }): LetterRow => [currency, formatMoney(amount_cents, currency)]),
-        `What was taken back on these days, after a refund for example, is taken off. A commission is paid with a payout once ${name} has approved it.`,
+        `Amounts taken back on these days, for example after a refund, are deducted. A commission is paid with a payout once ${name} has approved it.`,
       ],
       action: origin === null ? undefined : { label: "See your commissions", url: `${origin}/portal/commissions` },
     },

@@ -23,7 +23,7 @@ export function databaseFillsMail(to: string, database: string, percent: number)
       subject: `The database ${database} is ${percent} % full`,
       program: { name: "Affiliate program service", brand_color: null },
       parts: [
-        `${database} has ${percent} % of the 10 GB that D1 stores in one database. At 90 % clicks are only counted; a full database takes no payment any more.`,
+        `${database} has ${percent} % of the 10 GB that D1 stores in one database. At 90 % clicks are only counted. A full database cannot store payments.`,
         "Move old clicks to a bucket (CLICK_RETENTION_DAYS and ARCHIVE), and send new programs to another database (NEW_PROGRAM_SHARD).",
       ],
     },

@@ -15,9 +15,9 @@ export function endpointDisabledLetters(
     program,
     parts: [
       `The webhook endpoint ${endpoint.url} of your program "${program.name}" has been disabled.`,
-      `No delivery to it has succeeded${since}: ${endpoint.failure_count} attempts in a row failed. Its page and GET /api/v1/webhooks/${endpoint.id} say why.`,
-      `Once the cause is gone, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
-      `What it missed can then be sent with POST /api/v1/webhooks/${endpoint.id}/recover.`,
+      `No delivery to it has succeeded${since}: ${endpoint.failure_count} attempts in a row failed. Its page and GET /api/v1/webhooks/${endpoint.id} show the reasons.`,
+      `Once the problem is fixed, enable it in the dashboard or with PATCH /api/v1/webhooks/${endpoint.id} {"active": true}.`,
+      `Then resend the missed events with POST /api/v1/webhooks/${endpoint.id}/recover.`,
     ],
   };
   if (origin !== null)

@@ -16,8 +16,8 @@ export function ledgerDiffersLetters({ program, differences }: NoticeOf<"ledger_
       parts: [
         `The daily check of the ledger of your program "${program.name}" has found money that does not add up.`,
         `First found: ${named.join(", ")}.`,
-        "Nothing was changed. Do not pay out what it concerns until you have looked at it.",
-        "All differences, with what was expected and what was found, are in the audit log as reconciliation.failed.",
+        "We have not changed anything. Check these amounts before you pay them out.",
+        "The audit log lists all differences, with the expected and the found amounts, as reconciliation.failed.",
       ],
     },
   ];

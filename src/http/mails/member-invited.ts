@@ -15,7 +15,7 @@ export function memberInvitedLetters(notice: NoticeOf<"member_invited">, origin:
       program,
       parts: [
         `You are now in the team that runs ${name}'s affiliate program. Your role: ${ROLE_TITLES[member.role]}.`,
-        `The button signs you in once, until ${dayFor(program, link.expires_at)}; after that, ask for a link on the sign-in page.`,
+        `The button signs you in once, until ${dayFor(program, link.expires_at)}; after that, request a link on the sign-in page.`,
       ],
       action: origin === null ? undefined : { label: "Sign in", url: `${origin}/sign-in?token=${link.token}` },
     },

@@ -43,7 +43,7 @@ export function applicationsWaitingLetters(
 export function claimsWaitingLetters({ program, count }: NoticeOf<"claims_waiting">, origin: string | null): Letter[] {
   const subject = `${plural(count, "claim")} of a missing sale ${count === 1 ? "waits" : "wait"}`;
   const parts = [
-    `Partners of ${oneLine(program.name)} say that a sale is missing: ${plural(count, "claim")} to decide. Each shows the payments that it can be about, and why they earned nothing.`,
+    `Partners of ${oneLine(program.name)} report missing sales: ${plural(count, "claim")} to decide. Each shows the payments that may match, and why they earned nothing.`,
   ];
   return letterTo({ program, subject, parts, label: "See the claims", path: "/dashboard/claims" }, origin);
 }
@@ -51,8 +51,8 @@ export function claimsWaitingLetters({ program, count }: NoticeOf<"claims_waitin
 export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">, origin: string | null): Letter[] {
   const subject = `${plural(count, "payout")} of ${oneLine(program.name)} cannot be paid`;
   const parts = [
-    `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it waits for the API key that it was begun with.`,
-    "The page of each payout says why, and no money is lost. What was refused you pay again, or cancel and prepare again to pay it in another way. What waits goes on automatically once the API key is in the settings, and cannot be canceled before.",
+    `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it needs the API key that started it.`,
+    "Each payout's page shows the reason, and no money is lost. Pay a refused payout again, or cancel it and prepare a new one to pay another way. A waiting payout continues automatically once its API key is in the settings, and cannot be canceled before.",
   ];
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);
 }
@@ -75,18 +75,18 @@ export function webhooksRefusedLetters({ program }: NoticeOf<"webhooks_refused">
   const parts = [
     isSent
       ? "Deliveries to the webhook address of your program were refused. While the events of a provider are refused, its payments make no commissions."
-      : "Events of a payment provider of your program were refused. What they say is missing here.",
+      : "Events from a payment provider of your program were refused, so their data is missing here.",
     ...refused,
-    ...(isSent ? ["Anybody can send to this address, so a refused delivery may not be the provider's."] : []),
+    ...(isSent ? ["Anyone can send to this address, so a refused delivery may not come from the provider."] : []),
   ];
   return letterTo({ program, subject, parts, label: "See the integration", path: "/dashboard/integration" }, origin);
 }
 
 export function codesUnknownLetters({ program, codes }: NoticeOf<"codes_unknown">, origin: string | null): Letter[] {
-  const subject = `${plural(codes.length, "promotion code")} that nobody has`;
+  const subject = `${plural(codes.length, "promotion code")} without a partner`;
   const more = codes.length - NAMED;
   const parts = [
-    `Payments of ${oneLine(program.name)} were made with promotion codes that no partner has, and earn nothing until you give each code to a partner.`,
+    `Payments of ${oneLine(program.name)} used promotion codes that belong to no partner. They earn nothing until you assign each code to a partner.`,
     codes.slice(0, NAMED).map(rowOf),
     ...(more > 0 ? [`And ${more} more.`] : []),
   ];
@@ -99,8 +99,8 @@ export function clicksOverBudgetLetters(
 ): Letter[] {
   const subject = `Clicks of ${oneLine(program.name)} are only counted`;
   const parts = [
-    `On ${dateText(`${day}T00:00:00.000Z`, "UTC")} (UTC) many more clicks came than usual. ${plural(count, "click")} beyond the budget of the day so far: they are counted, without their page, country and partner. The next day begins with a full budget.`,
-    "Sales are not affected: references are kept and commissions are earned as before. If you did not expect so many visitors, these clicks may be made by a machine.",
+    `On ${dateText(`${day}T00:00:00.000Z`, "UTC")} (UTC) far more clicks than usual came in. ${plural(count, "click")} exceed the day's budget so far: they are counted, but without page, country and partner. The budget starts again the next day.`,
+    "Sales are not affected: partners still earn their commissions. If you did not expect so many visitors, a bot may be making these clicks.",
   ];
   return letterTo({ program, subject, parts, label: "See the clicks", path: "/dashboard/events/clicks" }, origin);
 }

@@ -41,7 +41,7 @@ function letterToPartner(
     changesText(change),
     `Details are shown in part. ${isLink(change) ? "Created" : "Changed"} by: ${by}.`,
     `If you did not expect this, inform ${program_name} at once, before the next payout.` +
-      (partner.status === "deactivated" ? "" : `${at} to correct the details, and to see and end your sessions.`),
+      (partner.status === "deactivated" ? "" : `${at} to correct the details and to sign out other devices.`),
     ...afterText([change]),
   ];
   const reader = { audience: "partner", partner_id: partner.id } as const;
@@ -62,8 +62,8 @@ function letterToOwner({ program, actor, changed }: PayoutDetailsNotice, origin:
       .map((change) => `${nameOf(change.partner)}, ${oneLine(change.partner.email)}\n${changesText(change)}`),
     ...(more > 0 ? [`And ${more} more: see the events of type partner.updated.`] : []),
     `Details are shown in part. ${areLinks ? "Created" : "Changed"} by: ${actorText(actor)}.`,
-    "If you did not expect this, ask the partner in another way than by e-mail before the next payout, and correct the " +
-      `details ${at}. If nobody of you did it, end the sessions of the dashboard or make a new API key.`,
+    "If you did not expect this, contact the partner before the next payout, but not by e-mail, and correct the " +
+      `details ${at}. If none of you did it, sign out all dashboard sessions or create a new API key.`,
     ...afterText(changed),
   ];
   const subject = areLinks ? linkSubject(program_name) : changeSubject(program_name);
@@ -93,9 +93,9 @@ function linkText(what: string): string {
 function afterText(changed: readonly PayoutDetailsChange[]): string[] {
   if (changed.some(isLink)) return [];
   const taken = changed.reduce((sum, change) => sum + change.taken, 0);
-  if (taken === 0) return ["Payouts that exist already still go where they went before."];
+  if (taken === 0) return ["Existing payouts still go to the previous details."];
   const these = taken === 1 ? "1 open payout that had no details goes" : `${taken} open payouts that had no details go`;
-  return [`${these} to the new ones. All others that exist already still go where they went before.`];
+  return [`${these} to the new ones. All other existing payouts still go to the previous details.`];
 }
 
 const FIELDS: Record<PayoutDetail, string> = {

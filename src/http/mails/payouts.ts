@@ -10,8 +10,8 @@ type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
   const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
   const text = takesDetails(notice.payout)
-    ? "A payout was made for you, and you have no payout details yet. Add them in the portal: it cannot be paid before."
-    : "A payout was made for you.";
+    ? "You have a new payout, but no payout details yet. Add them in the portal so that it can be paid."
+    : "You have a new payout.";
   return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
 }
 
@@ -24,7 +24,7 @@ export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: strin
 /** Notifies the partner that a transfer was refused. The reason stays between the owner and the provider. */
 export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: string | null): Letter[] {
   const text =
-    "Your payout could not be transferred. The program will pay it again or in another way; no money is lost. " +
+    "Your payout could not be transferred. The program will try again or pay it another way; no money is lost. " +
     "Please check that your payout details are right.";
   return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
 }

@@ -22,9 +22,9 @@ export function securityLetters({ program, recipient, events }: NoticeOf<"securi
         `This changed in your affiliate program ${name}:`,
         events.flatMap((event) => linesOf(event, program.time_zone)).join("\n"),
         `By: ${by}.\nAt: ${timeText(first.created_at, program.time_zone)} (${program.time_zone}).`,
-        "If you or your team did this, there is nothing to do.",
+        "If you or your team did this, you don't need to do anything.",
         "If not: sign in, sign out everywhere, and undo it under Team, API keys or Webhooks. If you can no longer sign in, ask the operator " +
-          "of this service for a new API key of the program at once: with it you add yourself to the team again.",
+          "of this service for a new API key of the program at once, and use it to add yourself to the team again.",
       ],
       action:
         origin === null ? undefined : { label: "See your sessions", url: `${origin}/dashboard/settings/sessions` },

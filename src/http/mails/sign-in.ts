@@ -29,7 +29,7 @@ export function signInMail(to: string, url: string, identities: readonly Identit
   const [only] = identities.length === 1 ? identities : [];
   const where = only ? oneLine(only.program_name) : "your affiliate programs";
   const rows: LetterRow[] = [
-    ...(device === null ? [] : [["Asked for with", device] as const]),
+    ...(device === null ? [] : [["Requested with", device] as const]),
     ...(place === null ? [] : [["Near", place] as const]),
   ];
   const letter = {
@@ -40,7 +40,7 @@ export function signInMail(to: string, url: string, identities: readonly Identit
     action: { label: "Sign in", url },
   };
   return framed(letter, {
-    reason: "This address was entered on the sign-in page. If you did not ask for the link, ignore this e-mail.",
+    reason: "Someone entered this address on the sign-in page. If it was not you, ignore this e-mail.",
     links: [],
   });
 }

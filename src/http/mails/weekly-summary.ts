@@ -25,7 +25,7 @@ export function weeklySummaryLetters(notice: NoticeOf<"weekly_summary">, origin:
       subject: `Your week at ${oneLine(program.name)}`,
       program,
       parts: [
-        ...(waits.length > 0 ? ["This waits for you:", waits] : ["Nothing waits for you."]),
+        ...(waits.length > 0 ? ["To do:", waits] : ["All done."]),
         `From ${dayText(from)} to ${dayText(last)} (days of UTC) ${happened.length > 0 ? "partners earned:" : "partners earned nothing."}`,
         ...(happened.length > 0 ? [happened] : []),
       ],
@@ -48,7 +48,7 @@ function waitingRows({ program, from, waiting, pending, in_payout }: NoticeOf<"w
     ["Payouts to pay", plural(waiting.payouts, "payout")],
     ["Payouts that cannot be paid", plural(waiting.held, "payout")],
     ...(waiting.payouts + waiting.held > 0 ? amounts("In open payouts", in_payout) : []),
-    ["Codes that nobody has", plural(waiting.codes, "code")],
+    ["Codes without a partner", plural(waiting.codes, "code")],
     ...refusedSince(program, from),
   ];
   return rows.filter(([, value]) => !value.startsWith("0 "));

@@ -62,7 +62,7 @@ async function conflict<Row>(c: Context<PageEnv>, form: EditForm<Row>, row: Row,
   const texts = form.texts(row);
   const meanwhile = Object.fromEntries(conflicts.map((name) => [name, { value: textOf(texts[name]), by }]));
   return {
-    message: `${capitalized(by ?? "somebody")} changed this while you were editing. What you typed is below and is not saved: look at the marked fields, then save again to keep yours.`,
+    message: `${capitalized(by ?? "somebody")} changed this while you were editing. Your input is below and not saved yet: check the marked fields, then save again to keep yours.`,
     fields: Object.fromEntries(conflicts.map((name) => [name, meanwhileText(textOf(texts[name]), by)])),
     meanwhile,
   };
@@ -74,7 +74,7 @@ function capitalized(name: string): string {
 
 /** The text beside a field that somebody else changed. */
 export function meanwhileText(value: string, by: string | null): string {
-  return `Changed meanwhile to ${value === "" ? "nothing" : `“${value}”`}${by === null ? "" : ` by ${by}`}.`;
+  return `Changed to ${value === "" ? "nothing" : `“${value}”`}${by === null ? "" : ` by ${by}`}.`;
 }
 
 /** Partners do not see which team member it was. */

@@ -21,7 +21,7 @@ export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Pro
   if (error.code === "internal_error" || error.code === "storage_unavailable") logFailure(thrown, requestOf(c));
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== null) c.header("Retry-After", String(retryAfter));
-  const title = TITLES[error.code] ?? "That did not work";
+  const title = TITLES[error.code] ?? "That didn't work";
   return page(
     c,
     { title, status: statusOf(error.code) },
@@ -35,7 +35,7 @@ export async function renderPageError(thrown: unknown, c: Context<PageEnv>): Pro
         ))}
         <p class="actions">
           <a class="button" href="/">
-            Go to the start
+            Go to overview
           </a>
         </p>
         <p class="muted small">

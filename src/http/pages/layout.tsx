@@ -117,7 +117,7 @@ function Find() {
         placeholder="Find"
         maxlength={200}
         aria-keyshortcuts="/"
-        title="A partner, a customer, a payment, or an id. Press / to get here."
+        title="A partner, a customer, a payment or an id. Press / to search."
       />
     </form>
   );

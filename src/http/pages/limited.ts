@@ -18,7 +18,7 @@ export function limitFiles(): MiddlewareHandler<PageEnv> {
     if (c.req.path.endsWith(".csv") && (await isOverLimit(c.env.RATE_LIMIT_SIGN_IN, key))) {
       throw new AppError(
         "rate_limited",
-        "Your team has taken as many files as it can within a minute. Please wait a minute, then take this one again.",
+        "Your team has downloaded too many files. Please wait a minute, then download this one again.",
         { retryAfter: RETRY_AFTER_SECONDS },
       );
     }

@@ -95,19 +95,19 @@ export function MailChoices({ reader, off }: { reader: ChoosingReader; off: Read
 
 const STATES: Record<FailedMail["status"], string> = {
   refused: "The address was refused",
-  failed: "Given up",
+  failed: "Failed",
   unknown: "May have arrived",
 };
 
 function FailedMails({ failed, at }: { failed: FailedMail[]; at: string }) {
   return (
     <section class="card flush">
-      <h2>E-mails that did not arrive</h2>
+      <h2>Undelivered e-mails</h2>
       {failed.length === 0 ? (
         <Empty title="None in the last 90 days" />
       ) : (
         <Table
-          label="E-mails that did not arrive"
+          label="Undelivered e-mails"
           columns={[
             { label: "E-mail" },
             { label: "To", grow: true },

@@ -41,7 +41,7 @@ export async function passkeySection(c: Context<PageEnv>) {
     <section class="card flush">
       <h2>Passkeys</h2>
       <div class="inset stack">
-        <p class="muted">Sign in with your device's fingerprint, face or PIN in place of an e-mail.</p>
+        <p class="muted">Sign in with your device's fingerprint, face or PIN instead of an e-mail.</p>
         {options ? <AddForm options={options} /> : <p>{NO_PASSKEYS}</p>}
       </div>
       {listed.length === 0 ? null : (
@@ -62,7 +62,7 @@ export async function passkeySection(c: Context<PageEnv>) {
   );
 }
 
-const NO_PASSKEYS = "This service takes none before whoever runs it has set its address and key.";
+const NO_PASSKEYS = "Passkeys are unavailable until the operator of this service has set its address and key.";
 
 function AddForm({ options }: { options: object }) {
   if (!useMay("own_secure")) return <ProveFirst to="add or remove a passkey" />;

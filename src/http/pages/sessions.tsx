@@ -20,7 +20,7 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
       const { session } = c.var;
       const listed = await listSessions(c.var.base, session);
       const head = {
-        lede: `Where ${session.record.email} is signed in to this account. "Sign out everywhere" ends the sessions of its other accounts too.`,
+        lede: `Where ${session.record.email} is signed in to this account. "Sign out everywhere" also ends the sessions of its other accounts.`,
         back: { href: parent, label },
         actions: <ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />,
       };

@@ -67,7 +67,7 @@ function noChoicePage(c: Context<PageEnv>, opened: Opened | null) {
       <Mark />
       <div class="card prose">
         <h1>Nothing to switch off</h1>
-        <p>{oneLine(opened.ctx.program.name)} no longer sends these e-mails to the address that this link is of.</p>
+        <p>{oneLine(opened.ctx.program.name)} no longer sends these e-mails to this address.</p>
       </div>
     </Plain>,
   );
@@ -108,7 +108,7 @@ async function choicesPage(c: Context<PageEnv>, { ctx, reader, kind }: Opened, d
             </button>
           </Form>
         )}
-        <h2>Choose which you get</h2>
+        <h2>Choose your e-mails</h2>
         <Form class="stack" shown={shownMails(reader, off)}>
           <input type="hidden" name="choices" value="1" />
           <MailChoices reader={reader} off={off} />
@@ -129,7 +129,7 @@ function refusedPage(c: Context<PageEnv>) {
       <Mark />
       <div class="card prose">
         <h1>This link does not work</h1>
-        <p>It is not complete, or too old. Open that of a newer e-mail, or sign in and choose your e-mails there.</p>
+        <p>It is incomplete or too old. Use the link in a newer e-mail, or sign in and choose your e-mails there.</p>
         <p>
           <a class="button primary wide" href="/sign-in">
             Sign in

@@ -66,14 +66,14 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
 /** `/dashboard/claims`: missing sales that partners report, each decided beside the payments that may match. */
 export const claims = listPage(LIST, {
   at: AT,
-  head: { lede: "Sales that partners miss among their commissions." },
+  head: { lede: "Sales that partners report as missing." },
   filter: () => <Choice name="status" label="State" among={CLAIM_STATUSES} text={(status) => CLAIM_TEXTS[status]} />,
   empty: {
     title: "No claims yet",
-    children: "When a partner misses a sale, the portal asks for the order, and it appears here.",
+    children: "If a partner reports a missing sale in the portal, the claim appears here.",
     action: (
       <a class="button" href="/dashboard/payments?outcome=no_ref">
-        See payments that name no partner
+        See payments without a partner
       </a>
     ),
   },
@@ -127,8 +127,8 @@ async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
       {payments.length === 0 ? (
         <section class="card flush">
           <Empty title="No payment was found">
-            No payment that a partner can have has this order id, and none without a partner is of this day and domain.
-            Where you know the payment, enter its id below; else decline.
+            No payment with this order id can be assigned to a partner, and no payment without a partner matches this
+            day and domain. If you know the payment, enter its id below; otherwise decline.
           </Empty>
         </section>
       ) : null}
@@ -151,7 +151,7 @@ async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
                 <p class="more">
                   <ActionButton
                     action={`${AT}/${id}/grant`}
-                    label="Give it to the partner"
+                    label="Assign to the partner"
                     values={{ payment_id: payment.id }}
                     kind="primary"
                   />
@@ -175,7 +175,7 @@ export type Detailed = Pick<
 function ClaimFacts({ claim, partner }: { claim: Detailed; partner: PartnerName | undefined }) {
   return (
     <section class="card">
-      <h2>What the partner says</h2>
+      <h2>Claim</h2>
       <Facts
         rows={[
           ["Sale", <SaleOf claim={claim} />],
@@ -198,8 +198,8 @@ function ClaimFacts({ claim, partner }: { claim: Detailed; partner: PartnerName 
 }
 
 /** The notice about the text that the partner reads after a decline, by order id and by day (CLAIM-3). */
-const OUTCOME_SHOWN = "The partner also reads the outcome of the payment, or that there is none.";
-const OUTCOME_HIDDEN = "The partner reads that the claim was declined, and your note.";
+const OUTCOME_SHOWN = "The partner also sees the payment's outcome, or that we found no payment.";
+const OUTCOME_HIDDEN = "The partner sees that you declined the claim, and your note.";
 
 interface DecisionProps {
   at: string;
@@ -218,9 +218,9 @@ function Decision({ at, isOrder, sent }: DecisionProps) {
           problems={sent?.problems}
           required={true}
           maxlength={64}
-          hint="It begins with pmt_. Its page among the payments has it in its address."
+          hint="It begins with pmt_. You find it in the address of the payment's page."
         />
-        <Actions submit="Give it to the partner" kind="plain" />
+        <Actions submit="Assign to the partner" kind="plain" />
       </Form>
       <Form action={`${at}/decline`} class="card stack form-narrow" values={sent?.fields}>
         <h2>Decline</h2>

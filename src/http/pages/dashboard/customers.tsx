@@ -96,7 +96,7 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
 export const customers = listPage(LIST, {
   at: AT,
   done: FLASH.customers,
-  head: { lede: "Everybody the providers reported, by the newest payment." },
+  head: { lede: "All customers that your providers reported, newest payment first." },
   search: true,
   filter: () => (
     <>
@@ -175,15 +175,15 @@ async function erasePage(c: Context<PageEnv>, id: string) {
       cancel: "Back",
     },
     email === null ? (
-      <p>No address of this customer is kept.</p>
+      <p>We do not store an address of this customer.</p>
     ) : (
       <>
         <p>
           <strong>{email}</strong>
         </p>
         <p>
-          The address, and what the providers sent of everybody it belongs to, are removed from payments, commissions
-          and stored events. Amounts and commissions stay as they are. This cannot be undone.
+          We remove the address, and the providers' data about every customer with it, from payments, commissions and
+          stored events. Amounts and commissions do not change. This cannot be undone.
         </p>
       </>
     ),

@@ -45,7 +45,7 @@ export const search = new Hono<PageEnv>().get("/", async (c) => {
       </form>
       {typed === undefined ? (
         <section class="card flush">
-          <Empty title="What it finds">
+          <Empty title="Search tips">
             <HowToFind />
           </Empty>
         </section>
@@ -96,8 +96,8 @@ async function placeOfEvent(c: Context<PageEnv>, id: string): Promise<string | n
 function HowToFind() {
   return (
     <>
-      A partner is found by a part of the name, the slug or the e-mail address; a customer by the whole e-mail address
-      or id; a payment by the order's id, the customer or the partner; everything by its id, such as{" "}
+      Search for a partner by part of the name, slug or e-mail address; for a customer by the whole e-mail address or
+      id; for a payment by order id, customer or partner; and for anything by its id, such as{" "}
       <code>{ID_PREFIXES.payout}_…</code>.
     </>
   );

@@ -47,11 +47,11 @@ function MailList({ mails }: { mails: LocalMail[] }) {
     <main id="main" class="mail-view">
       <PageHead
         title="E-mails"
-        lede="What this service would have sent since it started. All of them are files in its state folder, under mails."
+        lede="E-mails that this service would have sent since it started. They are files in its state folder, under mails."
       />
       <section class="card flush">
         {mails.length === 0 ? (
-          <Empty title="None so far" />
+          <Empty title="No e-mails yet" />
         ) : (
           <Table
             label="E-mails"

@@ -58,7 +58,7 @@ const website = text(MAX_WEBSITE).transform((value, issues) => {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:/i.test(value) ? value : `https://${value}`);
   const isWeb = url && /^https?:$/.test(url.protocol) && url.hostname.includes(".") && url.username === "";
   if (isWeb && url.href.length <= MAX_WEBSITE) return url.href;
-  issues.addIssue({ code: "custom", message: "This must be an address of the web, such as www.example.com." });
+  issues.addIssue({ code: "custom", message: "This must be a web address, such as www.example.com." });
   return z.NEVER;
 });
 
@@ -80,14 +80,14 @@ export function readForm(program: Program, fields: FormFields): Parsed<Applicati
   const answers = Object.fromEntries(
     questions.map(({ required, label }, i) => [
       answerName(i),
-      text(MAX_ANSWER, 0).refine((answer) => !required || answer !== "", `Answer this: ${label}`),
+      text(MAX_ANSWER, 0).refine((answer) => !required || answer !== "", `Please answer: ${label}`),
     ]),
   );
   const schema = z.object({
     name: text(200, 0).refine(isVisible, "Enter your name."),
     email,
     website: website.nullable(),
-    terms: z.boolean().refine((agreed) => agreed || program.terms === null, "Tick this to agree, and to apply."),
+    terms: z.boolean().refine((agreed) => agreed || program.terms === null, "Please agree to the terms to apply."),
     ...answers,
   });
   const given = questions.map((_, i) => [answerName(i), fields.raw(answerName(i)).trim()]);

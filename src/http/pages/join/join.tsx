@@ -70,7 +70,8 @@ async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
   const ctx = await openJoin(c.var.base, c.req.param("program") ?? "");
   if (!ctx) throw notFound("page");
   publicUrl(c.env);
-  if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail, which applying needs.");
+  if (ctx.mailer === null)
+    throw new AppError("not_configured", "You cannot apply here, because this service sends no e-mail.");
   return ctx;
 }
 
@@ -91,10 +92,10 @@ async function takeFields(
 }
 
 const STAMP_PROBLEMS = {
-  early: "That was very quick. Please look over what you typed, and send it again.",
-  out_of_date: "This form has changed since you opened it. Please look it over, and send it again.",
+  early: "That was very quick. Please check your input and send it again.",
+  out_of_date: "This form has changed since you opened it. Please check it and send it again.",
   stamp_used:
-    "This form was sent already. Check your e-mail for the link. To send another one, look this over and apply.",
+    "You already sent this form. Check your e-mail for the link. To send another one, check your input and apply.",
 };
 
 function formOf(c: Context<PageEnv>, program: Program): StampedForm {
@@ -120,10 +121,10 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
     c,
     { title: `Become a partner of ${programText(program)}`, status: status ?? (problems ? 422 : 200) },
     <Card program={program} title={`Become a partner of ${programText(program)}`}>
-      <p class="muted">Send customers through your own link, and earn a commission on what they buy.</p>
+      <p class="muted">Send customers through your own link and earn a commission on their purchases.</p>
       <JoinForm program={program} values={values} stamp={kept} problems={problems} />
       <p class="muted small">
-        A partner already? <a href="/sign-in">Sign in</a>
+        Already a partner? <a href="/sign-in">Sign in</a>
       </p>
     </Card>,
   );
@@ -133,9 +134,9 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
 function sentPage(c: Context<PageEnv>, program: Program, address: string) {
   return plainPage(c, program, 200, "Check your e-mail", [
     <>
-      We have sent an e-mail to <strong>{address}</strong>. Open the link in it within 24 hours to go on.
+      We have sent an e-mail to <strong>{address}</strong>. Open the link in it within 24 hours to continue.
     </>,
-    "Nothing there? Look in the spam folder.",
+    "No e-mail? Check your spam folder.",
   ]);
 }
 
@@ -145,7 +146,7 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
     { title: "Confirm your address" },
     <Card program={program} title="One more click">
       <p>
-        This confirms your e-mail address, and <bdi>{programText(program)}</bdi> gets your application.
+        This confirms your e-mail address and sends <bdi>{programText(program)}</bdi> your application.
       </p>
       <Form class="stack">
         <input type="hidden" name="token" value={token} />
@@ -162,17 +163,17 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
   if ("partner" in proof && proof.partner === "deactivated") {
     return [
       "Not active",
-      [`This address belongs to a partner of ${name} who is not active. Ask ${name} to make it active again.`],
+      [`This address belongs to a partner of ${name} who is not active. Ask ${name} to reactivate it.`],
     ];
   }
   switch (proof.outcome) {
     case "proved":
       return PROVED[proof.application.status](name);
     case "waiting":
-      return ["Thank you", [`You have applied already, and ${name} has not decided yet. You get an e-mail then.`]];
+      return ["Thank you", [`You have already applied. ${name} will e-mail you the decision.`]];
     case "partner":
       return [
-        "You are a partner already",
+        "You are already a partner",
         [
           <>
             This address belongs to a partner of <bdi>{name}</bdi> already. <a href="/sign-in">Sign in</a>
@@ -180,25 +181,22 @@ function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: 
         ],
       ];
     case "closed":
-      return ["Not at the moment", [`${name} takes no applications at the moment. ${UNTIL_OVER}`]];
+      return ["Not at the moment", [`${name} does not accept applications at the moment. ${UNTIL_OVER}`]];
   }
 }
 
-const UNTIL_OVER = "What you sent is deleted 24 hours after you sent it; until then the link works if that changes.";
+const UNTIL_OVER = "Your application is deleted after 24 hours; until then you can use the link again if that changes.";
 
 /** The page of the link, by the application's current status: the same link shows the current one again. */
 const PROVED: Record<Application["status"], (name: string) => [title: string, paragraphs: Child[]]> = {
-  pending: (name) => [
-    "Thank you",
-    [`Your application has arrived. ${name} decides about it, and you get an e-mail then.`],
-  ],
+  pending: (name) => ["Thank you", [`We have received your application. ${name} will review it and e-mail you.`]],
   approved: () => [
     "You are a partner",
     ["Welcome! We have sent you an e-mail with your link and a button that signs you in."],
   ],
   declined: (name) => [
     "Your application was declined",
-    [`${name} has decided about it, and we have sent you an e-mail. You may apply again.`],
+    [`${name} has declined it, and we have sent you an e-mail. You may apply again.`],
   ],
 };
 
@@ -209,7 +207,7 @@ async function refusedPage(c: Context<PageEnv>) {
     <Plain>
       <div class="card prose">
         <h1>This link no longer works</h1>
-        <p>It is older than 24 hours, or was used already. To apply, send the form again.</p>
+        <p>It is older than 24 hours or was already used. To apply, send the form again.</p>
         <p>
           <a class="button primary wide" href={`/join/${c.req.param("program")}`}>
             Open the form

@@ -19,7 +19,7 @@ interface CodeStatsProps {
 export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
   const zone = usePageZone();
   if (stats.length === 0) return null;
-  const title = `What codes brought, ${plural(days, "day")}`;
+  const title = `Results of codes, ${plural(days, "day")}`;
   return (
     <section class="card flush">
       <h2>{title}</h2>

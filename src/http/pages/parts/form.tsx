@@ -105,7 +105,7 @@ function ProblemSummary({ problems, fields }: { problems: Problems; fields: stri
             {marked.map(([name, message]) => (
               <li>
                 <a href={`#${fieldId(name)}`}>
-                  {problems.meanwhile?.[name] === undefined ? message : `Changed meanwhile: ${nameText(name)}`}
+                  {problems.meanwhile?.[name] === undefined ? message : `Changed: ${nameText(name)}`}
                 </a>
               </li>
             ))}

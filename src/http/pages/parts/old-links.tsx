@@ -12,7 +12,7 @@ export function OldLinks() {
         const param = dataParam(id);
         return [
           name,
-          linksEnd ? "end with it" : <code>?{params[0]}=…</code>,
+          linksEnd ? "end with the code" : <code>?{params[0]}=…</code>,
           param === null ? (
             linksEnd ? (
               "–"

@@ -27,7 +27,7 @@ export function PasskeyForm({ action, purpose, options, label, values = {}, ...r
       <Hidden values={values} />
       <input type="hidden" name="credential" value="" />
       <p class="notice bad" role="alert" hidden={true}>
-        The browser gave no passkey. Try again, or use a link.
+        We got no passkey from your browser. Try again, or use a link.
       </p>
       <button type="submit" class={rest.class}>
         {label}

@@ -16,17 +16,18 @@ type Payer = Program;
 
 /** The obstacle to this move in words; null if it is possible. Every page offers only possible moves. */
 export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
-  if (!canMove(payout.status, move)) return `A payout that is ${payout.status} cannot be changed that way.`;
-  if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? "")) return "The provider is asked, and answers.";
+  if (!canMove(payout.status, move)) return `A payout with the status ${payout.status} cannot be changed this way.`;
+  if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? ""))
+    return "We can still look the transfer up at the provider.";
   return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
 
 /** The missing requirement of a transfer. Method and recipient were fixed when the payout was generated. */
 export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
   if (payout.method !== TRANSFER_METHOD)
-    return `It is not to be paid through ${TRANSFER_SERVICE} (${recipientText(payout)}).`;
+    return `It cannot be paid through ${TRANSFER_SERVICE} (${recipientText(payout)}).`;
   if (payout.recipient === null) {
-    return `The partner has no connected account at ${TRANSFER_SERVICE} yet. As soon as there is one, this payout goes there.`;
+    return `The partner has no connected account at ${TRANSFER_SERVICE} yet. This payout goes there as soon as there is one.`;
   }
   return connectionOf(payer, TRANSFER_METHOD).api_key === null
     ? `The program has no API key of ${TRANSFER_SERVICE} yet. Paste it in the settings, then pay.`

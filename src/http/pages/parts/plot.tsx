@@ -46,7 +46,7 @@ export function DailyPlot(props: PlotProps) {
         </p>
       </figcaption>
       <div class={`plot-area tone-${tone}`}>
-        {isEmpty ? <p class="plot-none">None in these days</p> : <Bars {...props} bars={bars} />}
+        {isEmpty ? <p class="plot-none">None in this period</p> : <Bars {...props} bars={bars} />}
         <Ends bars={bars} />
       </div>
       <PlotTable {...props} bars={bars} />

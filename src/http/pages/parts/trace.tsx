@@ -55,7 +55,7 @@ export function whyText(commission: Commission, payment: Payment | null): string
   const amount = moneyText(commission);
   if (kind === "manual") return `${amount}, entered by hand.`;
   if (kind === "clawback") {
-    return `${amount} carries what changed after the commission was already paid or in a payout, mostly a refund.`;
+    return `${amount} corrects a commission that was already paid or in a payout, usually after a refund.`;
   }
   const of = BY[rate.source];
   if (!payment) return `${amount}, by ${of}.`;
@@ -77,8 +77,8 @@ function isOfWhole({ rate, amount_cents, currency }: Commission, payment: Paymen
 /** A row in a payout is not edited any more (LAW-4). */
 function elsewhereText({ status, payout_id }: Commission): string {
   return status === "paid" || payout_id !== null
-    ? ", as it was when a payout took it. What changed since is in another commission of the payment."
-    : ". The rest of what the payment earns is in its other commissions.";
+    ? ", the amount in its payout. Later changes are in another commission of this payment."
+    : ". The rest is in the payment's other commissions.";
 }
 
 function moneyOf(payment: Payment): MoneyFormat {
@@ -145,16 +145,16 @@ function paidStep(payment: Payment): Step {
 }
 
 function elsewhereStep(): Step {
-  return { tone: "no", title: "It is another program's", body: <p>{OUTCOME_TEXTS.claimed_elsewhere.why}</p> };
+  return { tone: "no", title: "It belongs to another program", body: <p>{OUTCOME_TEXTS.claimed_elsewhere.why}</p> };
 }
 
 const REF_TEXTS: Record<RefSource, string> = {
   payment: "The reference came with the payment itself.",
-  code: "It was paid with a promotion code.",
-  subscription: "The payment carried no partner's reference; this one was remembered for its subscription.",
-  customer: "The payment carried no partner's reference; this one was remembered for the customer.",
+  code: "The customer used a promotion code.",
+  subscription: "The payment had no partner's reference; this one is stored for its subscription.",
+  customer: "The payment had no partner's reference; this one is stored for the customer.",
   email:
-    "The payment carried no partner's reference; this one was remembered for the customer's e-mail address, by an import, a lead or a claim.",
+    "The payment had no partner's reference; this one is stored for the customer's e-mail address, from an import, a lead or a claim.",
 };
 
 /** Every reference that was tried; one without a partner is not an error of the payment. */
@@ -215,7 +215,7 @@ function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step
 }
 
 function FlowsTried({ flows, money }: { flows: readonly FlowTrace[]; money: MoneyFormat }) {
-  if (flows.length === 0) return <p class="muted">There was no active flow to try.</p>;
+  if (flows.length === 0) return <p class="muted">There was no active flow.</p>;
   return (
     <ul class="flows-tried">
       {flows.map((flow) => (

@@ -12,48 +12,48 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   commission: { short: "commission", why: "It earned a commission." },
   no_ref: {
     short: "no partner named",
-    why: "Neither the payment nor its subscription or customer carried a reference. If a partner brought this customer, the checkout did not pass the reference on.",
+    why: "Neither the payment nor its subscription or customer has a reference. If a partner referred this customer, the checkout did not pass the reference on.",
   },
   unknown_ref: {
     short: "unknown partner",
-    why: "No reference of the payment is a partner's. If one was meant for a partner, give that slug to the right one, then recalculate this payment. If it carries a promotion code that is a partner's, give it to them: this payment is then theirs.",
+    why: "No reference of the payment belongs to a partner. If one is meant for a partner, give that slug to the right one, then recalculate this payment. If the payment has a partner's promotion code, assign it: the payment then belongs to them.",
   },
   unknown_code: {
     short: "unknown code",
-    why: "It was paid with a promotion code that is no partner's, and nothing else names a partner. If the code is a partner's, give it to them: this payment is then theirs.",
+    why: "The customer used a promotion code that belongs to no partner, and the payment has no other reference. If it is a partner's code, assign it: the payment then belongs to them.",
   },
   partner_not_active: {
     short: "partner invited",
-    why: "The payment waits for the partner to turn active. The commission is made then, dated by the payment.",
+    why: "The payment is held until the partner is active. Then it earns a commission with the date of the payment.",
   },
   partner_deactivated: {
     short: "partner deactivated",
-    why: "The partner was deactivated when the payment came. If that was a mistake, make the partner active again, then recalculate this payment.",
+    why: "The partner was deactivated at the time of the payment. If that was a mistake, reactivate the partner, then recalculate this payment.",
   },
   zero_amount: { short: "nothing paid", why: "The customer paid nothing, so there is nothing to share." },
   unpaid: {
     short: "not paid yet",
-    why: "The customer has not paid yet. The commission is made when the money arrives.",
+    why: "The customer has not paid yet. The commission follows when the money arrives.",
   },
   test_mode: {
     short: "test mode",
-    why: "It is a test payment of the provider, and the settings say that those earn nothing.",
+    why: "This is a test payment, and by your settings test payments earn nothing.",
   },
   no_flow: {
     short: "no flow of leads",
-    why: "No active flow of leads applied when it was reported, and nothing else gives anything for a lead.",
+    why: "No active flow for leads applied when it was reported. Only such a flow pays for leads.",
   },
   too_large: {
     short: "too large",
-    why: "The payment, or a balance with its commission, is larger than this service keeps. Recalculate the payment once the balance is smaller, or pay its commission in another way.",
+    why: "The payment, or a balance with its commission, exceeds the limit of this service. Recalculate the payment once the balance is smaller, or pay its commission another way.",
   },
   claimed_elsewhere: {
     short: "another program's",
-    why: "The provider's event names another program, which has received the same event itself. It is decided there and earns nothing here.",
+    why: "The provider's event names another program, which has also received it. The payment counts there and earns nothing here.",
   },
   merged: {
     short: "part of another",
-    why: "The provider reported this payment twice; it is counted once, under its other name.",
+    why: "The provider reported this payment twice. It counts once, under its other id.",
   },
 };
 
@@ -61,31 +61,31 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
 const KEY_TROUBLE_TEXTS: Record<KeyTrouble, { why: string; help: string }> = {
   api_key_refused: {
     why: "the provider does not accept the API key",
-    help: "It may have been revoked, or have expired. Make a new one there and paste it in the settings.",
+    help: "It may be revoked or expired. Create a new one there and paste it in the settings.",
   },
   permission_missing: {
-    why: "the provider does not let the API key read what is needed",
-    help: "The key lacks a permission: the settings list those that it needs.",
+    why: "the API key lacks a permission at the provider",
+    help: "The settings list the permissions that the key needs.",
   },
   test_key: {
     why: "the API key is of the provider's test mode, which shows no live payments",
-    help: "Make one of live mode there and paste it in the settings.",
+    help: "Create a live-mode key there and paste it in the settings.",
   },
   rate_limited: {
-    why: "the provider asks to come later",
-    help: "We do. Nothing is lost meanwhile.",
+    why: "the provider's rate limit is reached",
+    help: "We retry later. Nothing is lost in the meantime.",
   },
   unavailable: {
     why: "the provider does not answer",
-    help: "We try again. Nothing is lost meanwhile.",
+    help: "We keep trying. Nothing is lost in the meantime.",
   },
   unreadable: {
-    why: "the provider's answer is not of the form that it documents",
-    help: "We try again. If it lasts for a day, report it to the operator of this service.",
+    why: "the provider's answer does not match its documentation",
+    help: "We keep trying. If it lasts for a day, report it to the operator of this service.",
   },
   refused: {
     why: "the provider refuses the request",
-    help: "We try again. If it lasts for a day, report it to the operator of this service.",
+    help: "We keep trying. If it lasts for a day, report it to the operator of this service.",
   },
 };
 
@@ -93,8 +93,8 @@ const KEY_TROUBLE_TEXTS: Record<KeyTrouble, { why: string; help: string }> = {
 export const READ_TROUBLE_TEXTS: Record<ReadTrouble, { why: string; help: string }> = {
   ...KEY_TROUBLE_TEXTS,
   not_stored: {
-    why: "an event of it could not be stored",
-    help: "We try again. If it lasts for a day, report it to the operator of this service.",
+    why: "one of its events could not be stored",
+    help: "We keep trying. If it lasts for a day, report it to the operator of this service.",
   },
 };
 
@@ -104,8 +104,8 @@ const UNREAD_TEXTS = Object.fromEntries(
     return [
       reason,
       {
-        why: `it only names what happened, and the rest could not be read: ${why}`,
-        help: `${help} The provider resends what was refused automatically.`,
+        why: `it only has a reference to its data, which could not be read: ${why}`,
+        help: `${help} The provider resends refused events automatically.`,
       },
     ];
   }),
@@ -115,27 +115,27 @@ const UNREAD_TEXTS = Object.fromEntries(
 export const REFUSAL_TEXTS: Record<RefusalReason, { why: string; help: string }> = {
   wrong_signature: {
     why: "its signature does not match the signing secret that is set here",
-    help: "Copy the secret of this very webhook address again: each address has its own, and test mode has another one than live mode.",
+    help: "Copy the secret of exactly this webhook address again: each address has its own, and test mode and live mode differ.",
   },
   time: {
-    why: "its signature was made more than five minutes before or after it came",
-    help: "Send it again from the provider's side. If that is refused too, something between the provider and us holds deliveries back, or a clock is wrong.",
+    why: "its signature is more than five minutes older or newer than its arrival",
+    help: "Resend it at the provider. If that is refused too, something delays deliveries in between, or a clock is wrong.",
   },
   no_signature: {
-    why: "it carried no signature that can be read",
+    why: "it has no readable signature",
     help: "A provider signs every delivery. If it goes through a server of yours, that server must pass on the body and the signature header unchanged.",
   },
   not_configured: {
-    why: "no signing secret is set here, or what is set cannot be opened any more",
-    help: "Paste the secret into the settings. The provider resends what was refused automatically.",
+    why: "no signing secret is set here, or the stored one can no longer be read",
+    help: "Paste the secret in the settings. The provider resends refused events automatically.",
   },
   unparsable: {
-    why: "it is signed, or in the provider's list of events, but is not an event as the provider documents it",
-    help: "Let the address receive the provider's own events, unchanged, and not in a format or version of your own.",
+    why: "it comes from the provider, but does not match the provider's documentation",
+    help: "Send the provider's own events to this address, unchanged, and not in a custom format or version.",
   },
   no_api_key: {
-    why: "it only names what happened, and no API key is set here to read it with",
-    help: "Paste an API key into the settings, or have the provider send whole events. It resends what was refused automatically.",
+    why: "it only has a reference to its data, and no API key is set here to read it",
+    help: "Paste an API key in the settings, or have the provider send complete events. It resends refused events automatically.",
   },
   ...UNREAD_TEXTS,
 };
@@ -150,19 +150,19 @@ export const CANDIDATE_TEXTS: Record<CandidateSource, string> = {
   customer_metadata: "the customer's metadata",
   promotion_code: "a promotion code",
   payment: "the payment itself",
-  remembered_subscription: "remembered for the subscription",
-  remembered_customer: "remembered for the customer",
-  remembered_email: "remembered for the customer's e-mail address, by an import, a lead or a claim",
-  code_given_later: "a promotion code that was given to its partner after the payment",
+  remembered_subscription: "stored for the subscription",
+  remembered_customer: "stored for the customer",
+  remembered_email: "stored for the customer's e-mail address, from an import, a lead or a claim",
+  code_given_later: "a promotion code that was assigned after the payment",
 };
 
 /** Why a commission waits for a person. */
 export const REVIEW_TEXTS: Record<string, string> = {
-  disputed: "The customer disputes the payment. The commission enters no payout until that is decided.",
+  disputed: "The customer disputes the payment. The commission stays out of payouts until the dispute is closed.",
   self_referral: "The customer's e-mail address is the partner's own.",
   mostly_refunded: "More than half of the payment was refunded.",
   possible_duplicate:
-    "Another payment of this customer has the same amount, and the provider does not report whether the two are one.",
+    "Another payment of this customer has the same amount, and the provider does not report whether it is the same payment.",
   subscription_canceled: "The customer canceled the subscription.",
   manual: "Flagged by hand.",
 };

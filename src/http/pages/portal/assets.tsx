@@ -16,7 +16,11 @@ export const assets = new Hono<PageEnv>().get("/", (c) => {
   const { slug } = selfOf(c);
   return framed(
     c,
-    { title: "Banners and texts", at: AT, head: { lede: `From ${name}, with your link in them: copy and use them.` } },
+    {
+      title: "Banners and texts",
+      at: AT,
+      head: { lede: `Ready to use material from ${name}, with your link included.` },
+    },
     <>
       {listed === null || domain === null ? (
         <section class="card flush">

@@ -23,7 +23,7 @@ const AT = "/portal/claims";
 const byOrder = z.strictObject({
   order_id: text(MAX_ORDER_ID).refine(
     (value) => !value.includes("@"),
-    "This is an e-mail address. Enter the id of the order, or the day and the domain below.",
+    "This is an e-mail address. Enter the order id, or the day and domain below.",
   ),
 });
 
@@ -76,7 +76,7 @@ interface ClaimsState extends Partial<Sent> {
 async function claimsPage(c: Context<PageEnv>, { fields, problems, theirs }: ClaimsState = {}) {
   const own = await listOwnClaims(c.var.ctx, selfOf(c).id);
   const head = {
-    lede: `You sent somebody to ${programOf(c).name} who bought, and it is not among your commissions? Say which sale it was.`,
+    lede: `Did you refer a customer to ${programOf(c).name} whose purchase is not among your commissions? Which sale was it?`,
   };
   const notice =
     theirs === undefined ? null : (
@@ -94,7 +94,7 @@ async function claimsPage(c: Context<PageEnv>, { fields, problems, theirs }: Cla
           label="Order id"
           maxlength={MAX_ORDER_ID}
           autocomplete="off"
-          hint="The number of the order, the invoice or the receipt, as the customer has it."
+          hint="The number of the customer's order, invoice or receipt."
         />
         <p class="muted">Without an order id, enter both of these:</p>
         <Field name="day" label="Day of the sale" type="date" />
@@ -104,14 +104,14 @@ async function claimsPage(c: Context<PageEnv>, { fields, problems, theirs }: Cla
           maxlength={254}
           autocomplete="off"
           placeholder="example.com"
-          hint="What is after the @."
+          hint="The part after the @."
         />
         <Actions submit="Send" />
       </Form>
       <section class="card flush">
         <h2>Your claims</h2>
         {own.length === 0 ? (
-          <Empty title="No claims yet">What you enter above appears here with its answer.</Empty>
+          <Empty title="No claims yet">Your claims and their answers appear here.</Empty>
         ) : (
           <ClaimTable claims={own} />
         )}

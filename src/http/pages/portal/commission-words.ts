@@ -20,10 +20,9 @@ type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 /** Explains a commission to its partner (PORTAL-6). Hidden amounts hide the rate, which would reveal them. */
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
-  if (kind === "manual") return note ?? "Entered by hand";
-  if (kind === "clawback")
-    return "Correction of a commission that was paid or in a payout already, for what changed since, such as a refund";
-  if (kind === "lead") return "Flat amount for somebody who signed up through your link";
+  if (kind === "manual") return note ?? "Added by hand";
+  if (kind === "clawback") return "Refund or other change of a sale you were already paid for";
+  if (kind === "lead") return "Flat amount for a sign-up through your link";
   const isHidden = sale_amounts === "hidden";
   const sale = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
   const full = amountFor(rate, row.txn_amount_cents, NOTHING);

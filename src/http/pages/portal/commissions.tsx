@@ -27,7 +27,7 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
   const isFiltered = Object.keys(filter.texts).length > 0;
   const empty = {
     title: "No commissions yet",
-    children: "When someone who came through your link pays, your share appears here.",
+    children: "Your commissions appear here when customers from your link pay.",
     action: (
       <a class="button primary" href="/portal">
         Get your link
@@ -81,7 +81,7 @@ export function CommissionTable({ commissions: shown, program }: CommissionTable
         whyText(row, program),
         <span class="badges">
           <Badge state={row.status} />
-          {isLookedAt(row) ? <Badge state="review" label="being looked at" /> : null}
+          {isLookedAt(row) ? <Badge state="review" label="under review" /> : null}
           <Waits text={waitText(row, program)} />
         </span>,
         <Money of={row} />,

@@ -104,8 +104,8 @@ function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
 function destinationText(partner: Self, program: OwnProgram): string {
   const { payout_method } = partner;
   const isAsked = payout_method === "bank_transfer" || payout_method === "crypto";
-  const where = isAsked ? `are paid that way; ${programText(program)} will ask you where to` : "go there";
-  const next = `Payouts that are prepared from now on ${where}. The same holds for open payouts that had no payout details.`;
+  const where = isAsked ? `are paid this way; ${programText(program)} will ask you for the details` : "go there";
+  const next = `New payouts ${where}. So do open payouts without payout details.`;
   return unpayableText(partner, program) ?? next;
 }
 
@@ -133,7 +133,7 @@ function detailsPage(
             name="payout_method"
             label="Pay me by"
             options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
-            hint={`For a bank transfer or crypto, ${programText(program)} will ask you where to.`}
+            hint={`For a bank transfer or crypto, ${programText(program)} will ask you for the details.`}
           />
           <Field
             name="payout_email"
@@ -215,20 +215,19 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
         <Form action={`${AT}/provider-a-account`} class="stack" problems={problems}>
           {partner.provider_a_account_id === null ? (
             <>
-              <p>{TRANSFER_SERVICE} pays straight to your bank. It will ask who you are and where your account is.</p>
+              <p>{TRANSFER_SERVICE} pays directly to your bank, and asks for your identity and your account.</p>
               <Field
                 name="country"
                 label="Country"
                 maxlength={2}
                 placeholder="DE"
                 autocomplete="country"
-                hint="Two letters, where your bank account is. It cannot be changed later."
+                hint="Two letters: the country of your bank account. You cannot change it later."
               />
             </>
           ) : (
             <p>
-              Your account: <code>{partner.provider_a_account_id}</code>. You can go on with it, or change what you
-              entered.
+              Your account: <code>{partner.provider_a_account_id}</code>. You can continue, or change your details.
             </p>
           )}
           <Actions

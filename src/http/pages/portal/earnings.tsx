@@ -30,7 +30,7 @@ export function EarningsOf({ earnings, program }: EarningsProps) {
       <Stat
         label="Approved"
         value={sums("payable_cents")}
-        note={owes ? "what is below 0 is taken from what you earn next" : "for the next payout"}
+        note={owes ? "a negative amount is deducted from future earnings" : "for the next payout"}
       />
       <Stat label="In a payout" value={sums("in_payout_cents")} note="on its way" />
       <Stat label="Paid" value={sums("paid_cents")} note="so far" />
@@ -44,7 +44,7 @@ function Holds({ earnings }: Pick<EarningsProps, "earnings">) {
   const held = earnings.flatMap(({ currency, held: span }) =>
     span === null ? [] : [{ currency, first: dateText(span.first, zone), last: dateText(span.last, zone) }],
   );
-  if (held.length === 0) return "nothing waits";
+  if (held.length === 0) return "nothing on hold";
   return (
     <>
       {held.map(({ currency, first, last }) => (

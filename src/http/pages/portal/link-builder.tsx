@@ -11,7 +11,7 @@ import { QrFigure } from "../parts/qr.tsx";
 import { redirectLink } from "../parts/snippets.ts";
 
 const MAX_PAGE = 1_024;
-const utm = z.string().max(100, "This is at most 100 characters long.").optional();
+const utm = z.string().max(100, "Use at most 100 characters.").optional();
 
 /** The form's fields, in the address, so that the result can be bookmarked. */
 const parts = z.object({
@@ -90,7 +90,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
         <QrFigure label={`QR code of ${link}`} text={link} />
       </details>
       <details class="builder" open={Object.keys(typed).length > 0}>
-        <summary>Link to another page, or count each place apart</summary>
+        <summary>Link to another page, or track each place separately</summary>
         <form method="get" action="/portal" class="stack" novalidate={true} aria-label="Build a link">
           <FieldsOf values={typed} problems={problems}>
             <Field
@@ -105,7 +105,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
               label="Sub-id"
               maxlength={64}
               placeholder="newsletter"
-              hint="Where you will place the link: your clicks are counted for each sub-id."
+              hint="The place of the link: clicks are counted for each sub-id."
             />
             {UTM_NAMES.map((name) => (
               <Field name={name} label={UTM_LABELS[name]} maxlength={100} />
@@ -113,7 +113,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
           </FieldsOf>
           <div class="actions">
             <button type="submit" class="primary">
-              Make the link
+              Create link
             </button>
             {Object.keys(typed).length > 0 ? <a href="/portal">Start over</a> : null}
           </div>
@@ -121,7 +121,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
       </details>
       {short === null ? null : (
         <>
-          <p class="muted small">For places without a browser, such as apps or printed codes, this one counts too:</p>
+          <p class="muted small">Short link for apps and print:</p>
           <CopyLine label="your short link" text={short} />
         </>
       )}

@@ -79,7 +79,7 @@ function Codes({ codes }: { codes: readonly OwnCode[] }) {
   return (
     <section class="card">
       <h2>Your codes</h2>
-      <p class="muted small">A purchase with one of these codes counts for you, also without your link:</p>
+      <p class="muted small">Purchases with these codes count for you, even without your link:</p>
       {[...new Set(codes.map(({ code }) => code))].map((code) => (
         <CopyLine label={`code ${code}`} text={code} />
       ))}

@@ -49,7 +49,7 @@ export const payoutDetail = new Hono<PageEnv>()
         {c.var.session.limited === null && payout.status === "pending" && takesDetails(payout) ? (
           <Notice tone="warn">
             <p>
-              This payout waits for your payout details. <a href="/portal/details">Add your payout details</a>
+              This payout needs your payout details. <a href="/portal/details">Add your payout details</a>
             </p>
           </Notice>
         ) : null}

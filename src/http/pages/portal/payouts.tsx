@@ -26,7 +26,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const waiting = isOwn ? waitingText(await readWithoutDetails(c.var.ctx, selfOf(c).id), program) : null;
   const empty = {
     title: "No payouts yet",
-    children: `Approved commissions are gathered into a payout, usually on the first of each month (terms ${program.payout_term}).`,
+    children: `Approved commissions become a payout, usually on the first of each month (terms ${program.payout_term}).`,
     action: isOwn ? (
       <a class="button" href="/portal/details">
         Check your payout details

@@ -36,15 +36,15 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
       <Head now={seen.now} before={seen.before} program={program} />
       <p class="muted small explains">
         A lead is a sign-up that {programText(program)} reported. A sale is a payment that earned, by the day of the
-        payment; a new customer is the first sale of a customer through you, so a renewal is a sale and no new customer.
-        Conversion is new customers for each hundred clicks.
+        payment; a new customer is a customer's first sale through you. Renewals count as sales, not as new customers.
+        Conversion is new customers per hundred clicks.
       </p>
       <SourceCard title="Clicks by page" column="Page" sources={seen.sources.landing} />
       <SourceCard
         title="Clicks by sub-id"
         column="Sub-id"
         sources={seen.sources.sub}
-        note="A payment carries your reference and no sub-id: what you sold and earned cannot be split by sub-id or page."
+        note="Payments do not contain sub-ids, so sales and earnings cannot be split by sub-id or page."
       />
       <CodeStatsCard stats={seen.codes} days={count} hidesSales={program.sale_amounts === "hidden"} />
       <ByDay days={seen.days} program={program} />
@@ -66,7 +66,7 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
     <section class="card flush">
       <h2>By day</h2>
       {shown.length === 0 ? (
-        <Empty title="Nothing in these days">
+        <Empty title="Nothing in this period">
           Share <a href="/portal">your link</a>, or choose other days.
         </Empty>
       ) : (

@@ -20,7 +20,7 @@ export function unpayableText(
   if (payout_method === "wallet" && !payout_email) return ADDRESS_MISSING;
   if (payout_method !== TRANSFER_METHOD || provider_a_account_id !== null) return null;
   return offersTransfers(program)
-    ? `Set up your account at ${TRANSFER_SERVICE}: until then nothing can be paid there.`
+    ? `Set up your account at ${TRANSFER_SERVICE}to receive payouts there.`
     : `${notOffered(program)} Choose another way.`;
 }
 

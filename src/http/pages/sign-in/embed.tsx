@@ -66,7 +66,7 @@ function refusedPage(c: Context<PageEnv>, framer: string | null) {
     c,
     { title: "This link no longer works", status: 410, framer: isFramed(c) ? framer : null },
     <Welcome title="This link no longer works">
-      <p>It is older than 5 minutes, or was used already. Go back to where you found it and open the page again.</p>
+      <p>It is older than 5 minutes or was already used. Go back and open the page again.</p>
     </Welcome>,
   );
 }

@@ -116,7 +116,7 @@ export const signIn = new Hono<PageEnv>()
       case "choose":
         return c.redirect(`/sign-in?token=${token}`, 303);
       case "link_refused":
-        return refusedPage(c, "This link no longer works", "Its time is over, or it or a newer one was used already.");
+        return refusedPage(c, "This link no longer works", "It has expired, or this or a newer link was already used.");
       case "nobody":
         return refusedPage(c, "You cannot sign in", NOBODY);
     }
@@ -139,7 +139,7 @@ export const signIn = new Hono<PageEnv>()
     const { session } = c.var;
     const fields = await sentFields(c);
     const chosen = findIdentity(await identitiesOf(c.var.base, session.record.email), fields.text("as"));
-    if (!chosen) throw new AppError("not_found", "This address has no such account.");
+    if (!chosen) throw new AppError("not_found", "This address does not have that account.");
     const opened = await switchSession(c.var.base, session, chosen);
     if (!opened) {
       return c.redirect(`/sign-in/again?${new URLSearchParams({ as: identityKey(chosen) }).toString()}`, 303);
@@ -147,7 +147,7 @@ export const signIn = new Hono<PageEnv>()
     return goOn(c, opened, null);
   });
 
-const NOBODY = "There is no active account for this address any more.";
+const NOBODY = "This address no longer has an active account.";
 
 /** Carried from the request for a link to the session: the account (`identityKey`) and the page to return to. */
 interface Onward {
@@ -209,7 +209,7 @@ async function requestPage(c: Context<PageEnv>, { onward, value = "", problems }
         isLeadBack={onward.to !== null}
         isKept={c.req.query("kept") !== undefined}
       />
-      <p class="muted">For partners, and for the people who run a program. We send you a link; there is no password.</p>
+      <p class="muted">For partners and program teams. We e-mail you a link: no password needed.</p>
       <Form action="/sign-in" class="stack" problems={problems} values={{ email: value }}>
         <Hidden values={carried(onward)} />
         <Field
@@ -245,20 +245,18 @@ function WhySignIn({ hasEnded, isLeadBack, isKept }: { hasEnded: boolean; isLead
     return (
       <Notice tone="warn">
         <p>
-          You were signed out before the form was sent: nothing was saved or done. Sign in with this browser within an
-          hour, and what you typed is filled in again, without secrets and files.
+          You were signed out before the form was sent, so nothing was saved. Sign in with this browser within an hour,
+          and we fill in your input again, except secrets and files.
         </p>
       </Notice>
     );
   }
   if (!hasEnded && !isLeadBack) return null;
-  const why = hasEnded
-    ? "You were signed out: your session has ended."
-    : "The page that you opened needs you to sign in.";
+  const why = hasEnded ? "You were signed out: your session has ended." : "Please sign in to open this page.";
   return (
     <Notice tone="calm">
       <p>
-        {why} {isLeadBack ? "Sign in, and you are taken to it." : ""}
+        {why} {isLeadBack ? "You continue there after you sign in." : ""}
       </p>
     </Notice>
   );
@@ -274,9 +272,8 @@ async function againPage(c: Context<PageEnv>, { record, member }: Session, onwar
     { title: "Confirm that it is you" },
     <Welcome title="Confirm that it is you">
       <p>
-        What comes next decides who gets in. It needs a proof of the last 15 minutes that you read the mail of{" "}
-        <strong>{email}</strong>
-        {options ? " or have its passkey" : ""}; then you go on where you were. Nothing has been changed yet.
+        The next step affects who can sign in. Please confirm that you can read the mail of <strong>{email}</strong>
+        {options ? " or have its passkey" : ""}. Then you continue here. Nothing has changed yet.
       </p>
       {options ? (
         <PasskeyForm
@@ -308,12 +305,10 @@ function sentPage(c: Context<PageEnv>, to: string | null) {
     { title: "Check your e-mail" },
     <Welcome title="Check your e-mail">
       <p>
-        If the address that you entered belongs to a partner or to somebody who runs a program, a sign-in link is on its
-        way. It works once and for 15 minutes.
+        If this address belongs to a partner or a program's team, a sign-in link is on its way. It works once, within 15
+        minutes.
       </p>
-      <p class="muted small">
-        Nothing there? Look in the spam folder, or ask whoever runs the program which address they have.
-      </p>
+      <p class="muted small">No e-mail? Check your spam folder, or ask the program which address it has.</p>
       <p>
         <a href={signInAddress(to)}>Use another address</a>
       </p>
@@ -355,11 +350,11 @@ function confirmPage(c: Context<PageEnv>, token: string, as: string | null, acco
             ))}
           </ul>
           <Others account={account} />
-          <p class="muted">Not your address? Then close this page: somebody else asked for this link.</p>
+          <p class="muted">Not your address? Close this page: someone else requested this link.</p>
         </>
       ) : null}
       <p class="muted">
-        The button is there because some mail software opens links automatically, which would use yours up.
+        We ask you to press a button because some mail software opens links automatically, which would use up yours.
       </p>
       <Form action="/sign-in/confirm" class="stack">
         <Hidden values={{ token, ...carried({ as, to: null }) }} />
@@ -376,7 +371,7 @@ function Others({ account }: { account: Account }) {
   if (!account.is_partial) return null;
   return (
     <p class="muted">
-      This opens no other account of the address. For those, <a href="/sign-in/again">have a fresh link sent</a>.
+      This link opens one account only. For your other accounts, <a href="/sign-in/again">request a new link</a>.
     </p>
   );
 }
@@ -414,10 +409,10 @@ function choicePage(
       </Form>
       <Others account={account} />
       {current === undefined ? (
-        <p class="muted">Not your address? Then close this page: somebody else asked to sign in with it.</p>
+        <p class="muted">Not your address? Close this page: someone else tried to sign in with it.</p>
       ) : (
         <p>
-          <a href="/">Stay where you are</a>
+          <a href="/">Stay here</a>
         </p>
       )}
     </Welcome>,

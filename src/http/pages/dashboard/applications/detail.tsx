@@ -54,7 +54,7 @@ export function ApplicationDetail({ application, same, similar, sent = {} }: Det
         <Notice tone="warn">
           <p>
             This address belongs to <a href={`/dashboard/partners/${same.partner.id}`}>a partner</a>, who is{" "}
-            {same.partner.status}. The application cannot be approved; decline it, or change the partner.
+            {same.partner.status}. You cannot approve the application: decline it, or change the partner.
           </p>
         </Notice>
       ) : null}
@@ -62,7 +62,7 @@ export function ApplicationDetail({ application, same, similar, sent = {} }: Det
         <section class="card">
           <h2>Answers</h2>
           {answers === null || answers.length === 0 ? (
-            <p class="muted">{answers === null ? "They are deleted." : "Your program asks no questions of its own."}</p>
+            <p class="muted">{answers === null ? "They are deleted." : "Your program has no extra questions."}</p>
           ) : (
             <dl class="answers">
               {answers.map(({ question, answer }) => (
@@ -125,7 +125,7 @@ function Others({ application, same, similar }: Pick<DetailProps, "application" 
   if (others.length === 0 && same.earlier.length === 0) return null;
   return (
     <section class="card">
-      <h2>Perhaps the same person</h2>
+      <h2>Possibly the same person</h2>
       <ul>
         {others.map((partner) => (
           <li>
@@ -153,7 +153,7 @@ function Decline({ id, sent }: { id: string; sent: Partial<Sent> }) {
           label="Note to the applicant"
           problems={sent.problems}
           maxlength={1_000}
-          hint="They read it in the e-mail about it. What they wrote is deleted after 90 days."
+          hint="Included in the e-mail to the applicant. The application is deleted after 90 days."
         />
         <Actions submit="Decline" kind="danger" />
       </Form>

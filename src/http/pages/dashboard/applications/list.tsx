@@ -156,8 +156,8 @@ export const applications = listPage(LIST, {
   });
 
 const CLOSED: EmptyProps = {
-  title: "Nobody can apply yet",
-  children: "Under Settings you choose whether people can apply to become partners, and what they are asked.",
+  title: "Applications are closed",
+  children: "Choose in Settings whether people can apply to become partners, and which questions they answer.",
   action: (
     <a class="button primary" href="/dashboard/settings#program">
       Open the settings
@@ -195,8 +195,16 @@ async function chosenPage(c: Context<PageEnv>, { fields, problems }: Sent) {
   const ids = [...new Set(fields.all("ids"))];
   const found = await Promise.all(ids.slice(0, MAX_DECIDED).map((id) => getApplication(c.var.ctx, id)));
   const [title, lede, button] = isApproved
-    ? ["Approve these?", "Each becomes a partner at once, and is e-mailed their link.", "Approve"]
-    : ["Decline these?", "Each is notified by e-mail. What they wrote is deleted after 90 days.", "Decline"];
+    ? [
+        "Approve these applications?",
+        "Each applicant becomes a partner right away and gets an e-mail with their link.",
+        "Approve",
+      ]
+    : [
+        "Decline these applications?",
+        "We e-mail each applicant. Their applications are deleted after 90 days.",
+        "Decline",
+      ];
   return formPage(
     c,
     {
@@ -217,7 +225,7 @@ async function chosenPage(c: Context<PageEnv>, { fields, problems }: Sent) {
         ))}
       </ul>
       {isApproved ? null : (
-        <Field name="note" label="Note to all of them" maxlength={1_000} hint="They read it in the e-mail." />
+        <Field name="note" label="Note to all of them" maxlength={1_000} hint="Included in the e-mail." />
       )}
     </>,
   );

@@ -85,7 +85,7 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
       <section class="card stack form-narrow">
         <p>
           <Flag label={`${countText(flagged.length)} flagged`} /> {flagged.length === 1 ? "It was" : "They were"} left
-          out: flagged commissions wait for someone who looks at them.
+          out: flagged commissions need a review.
         </p>
         <ul class="plain-list">
           {flagged.map((id) => (
@@ -135,7 +135,7 @@ export const commissionsMatching = new Hono<PageEnv>()
       ...{ plain: fields.given("plain"), flagged: fields.given("flagged") },
     });
     const parsed = parseInput(commissionBulk, { filter: {}, status, ...(reason === null ? {} : { reason }) });
-    if (!given.success) return confirmPage(c, move, "Please look at the numbers again.");
+    if (!given.success) return confirmPage(c, move, "Please check the numbers again.");
     if (!parsed.ok) return confirmPage(c, move, problemText(parsed.problems));
     const { seen_at, plain, flagged } = given.data;
     const report = await updateMatching(
@@ -147,7 +147,7 @@ export const commissionsMatching = new Hono<PageEnv>()
       if (error instanceof AppError && error.code === "invalid_transition") return error.message;
       throw error;
     });
-    if (typeof report === "string") return confirmPage(c, move, `${report} Please look at the numbers again.`);
+    if (typeof report === "string") return confirmPage(c, move, `${report} Please check the numbers again.`);
     const done = given.data.done + report.changed;
     if (report.remaining > 0) {
       return goOnPage(c, { move, filter, report, done, reason, include_flagged, seen_at });
@@ -184,7 +184,7 @@ function NothingToDo({ matched, filter, status }: { matched: number; filter: Com
     </Empty>
   ) : (
     <Empty title={`None of those that match can be ${status}`}>
-      <a href={backUrl(filter)}>Look at those that match</a>
+      <a href={backUrl(filter)}>Review those that match</a>
     </Empty>
   );
 }
@@ -209,7 +209,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
     <>
       <Refused problems={problems} />
       <Form action={matchingUrl(move, filter)} class="card stack form-narrow">
-        {facts.length === 0 ? <p>No filter is set: this is about every commission.</p> : <Facts rows={facts} />}
+        {facts.length === 0 ? <p>No filter is set: this includes every commission.</p> : <Facts rows={facts} />}
         {count + held === 0 ? (
           <NothingToDo matched={matched} filter={filter} status={status} />
         ) : (
@@ -225,7 +225,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
                       <Flag label="flagged" />,
                       count === 0 ? (
                         <>
-                          All of them. <a href={flaggedUrl(filter)}>Look at them first</a>
+                          All of them. <a href={flaggedUrl(filter)}>Review them first</a>
                         </>
                       ) : (
                         `${plural(held, "commission")}, left out`
@@ -239,10 +239,10 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
               <IncludeFlagged verb={verb} held={held} sum={sumsText(sumUp(flagged, program))} filter={filter} />
             )}
             {move === "reject" ? (
-              <Field name="reason" label="Reason" maxlength={500} hint="The partners see it." />
+              <Field name="reason" label="Reason" maxlength={500} hint="Partners see this." />
             ) : null}
             <Hidden values={{ seen_at: iso(c.var.now), plain: String(count), flagged: String(held) }} />
-            <p class="muted small">What changes from now on, before you press the button, is left as it is.</p>
+            <p class="muted small">Commissions that change before you confirm are skipped.</p>
             <Actions
               submit={`${verb} ${count === 0 ? plural(held, "flagged commission") : plural(count, "commission")}`}
               kind={count === 0 ? "danger" : kind}
@@ -267,7 +267,7 @@ function IncludeFlagged({ verb, held, sum, filter }: IncludeFlaggedProps) {
     <Checkbox
       name="include_flagged"
       label={`${verb} the flagged ones too: ${plural(held, "commission")}, ${sum}`}
-      hint={<a href={flaggedUrl(filter)}>Look at them first</a>}
+      hint={<a href={flaggedUrl(filter)}>Review them first</a>}
     />
   );
 }
@@ -295,7 +295,7 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
       head: {
         title: `${plural(done, "commission")} ${status}, ${countText(report.remaining)} left`,
         back: { href: backUrl(filter), label: "Commissions" },
-        lede: "What is done stays. Go on with the rest, now or later.",
+        lede: "Changes so far are saved. Continue with the rest now or later.",
       },
     },
     <>
@@ -321,7 +321,7 @@ function problemPage(c: Context<PageEnv>, back: string, lines: string[]) {
       title: "Commissions",
       at: AT,
       status: 422,
-      head: { title: "Not all could be changed", back: { href: back, label: "Back to the commissions" } },
+      head: { title: "Not all commissions were changed", back: { href: back, label: "Back to the commissions" } },
     },
     <>
       <Notice tone="bad">

@@ -47,7 +47,7 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
           }
         >
           <p>
-            <strong>Please look at this one.</strong> {review}
+            <strong>Please review this commission.</strong> {review}
           </p>
         </Notice>
       )}
@@ -62,7 +62,7 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
               partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
             />
           ) : (
-            <p>{commission.note ?? "It was entered by hand."}</p>
+            <p>{commission.note ?? "It was added by hand."}</p>
           )}
           {commission.source_commission_id === null ? null : (
             <p>
@@ -93,7 +93,7 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
           <summary class="button danger">Reject</summary>
           <Form action={`${AT}/${id}`} class="drop-body stack">
             <input type="hidden" name="status" value="rejected" />
-            <Field name="reason" label="Reason" maxlength={500} hint="The partner sees it." />
+            <Field name="reason" label="Reason" maxlength={500} hint="The partner sees this." />
             <button type="submit" class="danger">
               Reject this commission
             </button>
@@ -134,7 +134,7 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
                 <Badge state={payout.status} />
               </>
             ) : (
-              "In none yet"
+              "Not in a payout yet"
             ),
           ],
           commission.provider === null ? null : ["Provider", providerText(commission.provider)],

@@ -47,12 +47,12 @@ export const commissions = listPage(COMMISSION_LIST, {
       <RangeFields />
     </>
   ),
-  more: () => <Field name="payout_id" label="Payout" maxlength={64} hint="Its id." />,
+  more: () => <Field name="payout_id" label="Payout" maxlength={64} hint="The payout's id." />,
   empty: {
     title: "No commissions yet",
     children: (
       <>
-        A payment that carries a partner's reference makes one. If payments arrive and no commission does, look at{" "}
+        Each payment with a partner's reference creates a commission. If payments arrive without commissions, check{" "}
         <a href="/dashboard/payments">the result of each payment</a>.
       </>
     ),

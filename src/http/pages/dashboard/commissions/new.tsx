@@ -49,7 +49,7 @@ async function newPage(c: Context<PageEnv>, partner_id: string, sent?: Sent) {
   const head = {
     title: "Add a commission by hand",
     back: { href: COMMISSIONS, label: "Commissions" },
-    lede: "A bonus, or with a minus a correction that lowers the partner's next payout.",
+    lede: "A bonus, or a negative amount to lower the partner's next payout.",
   };
   return framed(
     c,
@@ -80,7 +80,7 @@ function AmountForm({ c, partner, sent }: { c: Context<PageEnv>; partner: Partne
         inputmode="decimal"
         unit={c.var.session.program.currency}
       />
-      <Field name="note" label="What it is for" required={true} maxlength={500} />
+      <Field name="note" label="Reason" required={true} maxlength={500} />
       <Actions submit="Add" cancel={{ href: COMMISSIONS, label: "Cancel" }} />
     </Form>
   );

@@ -76,11 +76,11 @@ const LIST: ListOf<typeof clickQuery, Click> = {
 export const clicks = listPage(LIST, {
   at: EVENTS,
   path: `${EVENTS}/clicks`,
-  head: { lede: "Visitors who came by partners' links.", back: { href: EVENTS, label: "Events" } },
+  head: { lede: "Visitors who followed partners' links.", back: { href: EVENTS, label: "Events" } },
   filter: () => <RangeFields />,
   empty: {
     title: "No clicks yet",
-    children: "Every visit by a partner's link is listed here.",
+    children: "Every visit through a partner's link appears here.",
     action: (
       <a class="button" href="/dashboard/integration/check">
         Check the installation

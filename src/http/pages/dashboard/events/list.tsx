@@ -70,7 +70,7 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
 export const events = listPage(LIST, {
   at: AT,
   head: {
-    lede: "Everything that happened in the program, but clicks. Nothing here is ever changed or removed.",
+    lede: "Everything except clicks. Entries are never changed or removed.",
     actions: (
       <a class="button" href={`${AT}/clicks`}>
         Clicks
@@ -85,7 +85,7 @@ export const events = listPage(LIST, {
   ),
   empty: {
     title: "Nothing has happened yet",
-    children: "Payments, commissions and every change you make will be listed here.",
+    children: "Payments, commissions and all of your changes appear here.",
   },
   rows: (shown) => (
     <ListTable list={LIST} shown={shown} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />

@@ -146,7 +146,7 @@ export function FlowFields({ conditions, currency }: FlowFieldsProps) {
         name="event"
         label="Applies to"
         options={FLOW_EVENTS.map((value) => ({ value, label: EVENT_TEXTS[value].of }))}
-        hint="A flow of leads gives a flat amount, and asks for the customer's e-mail or the partner's slug only."
+        hint="Flows for leads pay a flat amount, and can only check the customer's e-mail or the partner's slug."
       />
       <div class="fields two">
         <SelectField
@@ -159,31 +159,31 @@ export function FlowFields({ conditions, currency }: FlowFieldsProps) {
         />
         <Field
           name="action_value"
-          label="How much"
+          label="Amount"
           required={true}
           inputmode="decimal"
           hint={`Percent, or an amount such as 5.00. Amounts are read as ${currency} and paid in the payment's currency.`}
         />
       </div>
       <fieldset>
-        <legend>Where all of these hold</legend>
+        <legend>Conditions (all must match)</legend>
         <div class="rows">
           {rows.map((row, i) => (
             <ConditionRow row={row} index={i} />
           ))}
         </div>
         <p class="hint">
-          Leave a row's first box at “no condition” to drop it. A flow without conditions applies to every payment or
-          lead. Saving gives you {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
+          Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Saving adds{" "}
+          {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
         </p>
       </fieldset>
       <Field
         name="priority"
         label="Priority"
         inputmode="decimal"
-        hint="Higher is tried first. The first flow whose conditions all hold decides."
+        hint="Highest first. The first flow whose conditions all match applies."
       />
-      <Checkbox name="active" label="Active" hint="Only active flows are tried." />
+      <Checkbox name="active" label="Active" hint="Only active flows apply." />
       <ApplyFromField />
     </>
   );

@@ -46,7 +46,7 @@ export const flows = new Hono<PageEnv>()
       </ActionLink>
     );
     const head = {
-      lede: `Rules for special rates, tried from the top. The first that matches decides; if none does, the partner's own rate applies, else the program's ${program.default_commission_pct} %.`,
+      lede: `Rules for special rates, tried from the top. The first match applies; otherwise the partner's own rate, or the program's ${program.default_commission_pct} %.`,
       actions: addLink("Add flow"),
     };
     return framed(
@@ -55,9 +55,9 @@ export const flows = new Hono<PageEnv>()
       <>
         <section class="card flush">
           {list.length === 0 ? (
-            <Empty title="No flows, and none needed" action={addLink("Add your first flow")}>
-              Every payment earns the partner's own rate or the program's. Add a flow for exceptions: more for large
-              payments, a flat amount for one partner.
+            <Empty title="No flows yet" action={addLink("Add your first flow")}>
+              Every payment earns the partner's own rate or the program's. Add a flow for exceptions, such as a higher
+              rate for large payments.
             </Empty>
           ) : (
             <FlowTable flows={list} program={program} />
@@ -110,7 +110,7 @@ export const flows = new Hono<PageEnv>()
         ...{ title: `Delete ${name}`, heading: `Delete “${name}”?`, at: AT },
         ...{ back: { href: `${AT}/${id}`, label: name }, submit: "Delete the flow", kind: "danger", cancel: "Keep it" },
       },
-      <p>It is removed for good. Commissions it made stay as they are. To keep it for later, switch it off instead.</p>,
+      <p>This cannot be undone. Its commissions do not change. To keep it for later, switch it off instead.</p>,
     );
   })
   .post("/:id/delete", async (c) => {
@@ -128,13 +128,13 @@ function doneOf({ apply_from }: Input, done: Saved): Saved {
 /** The note after saving a flow: a disabled flow is not tried (FLOW-2), others only for their event. */
 function savedTexts({ active, event }: Flow): Record<Saved, string> {
   if (!active) {
-    const off = "It is switched off and decides nothing.";
+    const off = "It is switched off.";
     return { added: `The flow was added. ${off}`, saved: `Saved. ${off}`, applied: FLASH.partners.applied };
   }
   const decides = `It decides ${EVENT_TEXTS[event].of} from now on`;
   return {
     added: `The flow was added. ${decides}.`,
-    saved: `Saved. ${decides}; what is decided stays.`,
+    saved: `Saved. ${decides}; earlier decisions stay.`,
     applied: FLASH.partners.applied,
   };
 }
@@ -267,7 +267,7 @@ function textsOf({ simulation, count }: ShownSimulation) {
   const looked = plural(simulation.payments.length, "payment");
   return {
     title: "Preview: nothing is saved yet",
-    none: "There are no payments to try it on yet",
+    none: "There are no payments to test it on yet",
     same: `It would not have changed any of the last ${looked}`,
     summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount.`,
     changed: "Payments that would have earned a different amount",

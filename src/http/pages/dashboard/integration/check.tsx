@@ -56,21 +56,21 @@ export const integrationCheck = new Hono<PageEnv>()
     }
   });
 
-const TOO_OFTEN = "This was checked very often. Try again in a minute.";
+const TOO_OFTEN = "Too many checks. Try again in a minute.";
 
 const NAMES: Record<CheckName, string> = {
   page: "The page",
   script: "The script",
-  program: "Its program",
+  program: "The script's program",
   script_policy: "Permission to load",
   click_policy: "Permission to report clicks",
-  click_address: "Where it reports clicks",
+  click_address: "The address for clicks",
   click: "A click",
 };
 
 const MARKS: Record<Check["result"], { mark: string; said: string }> = {
   ok: { mark: "✓", said: "done" },
-  failed: { mark: "!", said: "something to do" },
+  failed: { mark: "!", said: "to do" },
   unknown: { mark: "–", said: "not known yet" },
 };
 
@@ -85,7 +85,7 @@ async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: 
       status: status ?? 200,
       head: {
         back: { href: AT, label: "Integration" },
-        lede: "We open a page of your site as a visitor would, and say what is missing.",
+        lede: "We open a page of your site like a visitor and list what is missing.",
       },
     },
     <>
@@ -98,7 +98,7 @@ async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: 
             required={true}
             maxlength={2048}
             placeholder="https://shop.example/"
-            hint="A public page that has the script."
+            hint="A public page with the script."
           />
           <div class="actions">
             <button type="submit" class="primary">
@@ -138,8 +138,8 @@ function LastClick({ clicks: { last_at, dropped } }: { clicks: ClicksSeen }) {
   return (
     <p>
       {dropped
-        ? "Clicks have come, but none that led to an active partner: look at the partners' status, and at what their links end in. Those of known bots do not count."
-        : "No click on a partner's link has come yet."}{" "}
+        ? "There were clicks, but none led to an active partner: check your partners' status and the slugs in their links. Known bots do not count."
+        : "No click on a partner's link yet."}{" "}
       <a href="/dashboard/partners">See the partners</a>
     </p>
   );
@@ -149,7 +149,7 @@ function Found({ found: { url, installed, checks } }: { found: Installation }) {
   return (
     <section class="card" aria-labelledby="found">
       <div class="card-head">
-        <h2 id="found">{installed ? "The script works" : "There is something to do"}</h2>
+        <h2 id="found">{installed ? "The script works" : "Something is missing"}</h2>
         <span class="muted small wrap">{url}</span>
       </div>
       <ol class="steps">

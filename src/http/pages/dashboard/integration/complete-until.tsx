@@ -16,9 +16,9 @@ function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[
       <p>
         {isAll ? null : "At least "}
         {plural(unparsable.length, "event", "events")} of {providerName(provider.name)}{" "}
-        {unparsable.length === 1 ? "is" : "are"} not taken in: this service does not know the form.
-        {isAll ? " Everything else that is read is." : null} We try again every day, and when you read the list now. If
-        that does not help, report it to the operator of this service.
+        {unparsable.length === 1 ? "is" : "are"} in an unsupported format and not stored.
+        {isAll ? " Everything else is stored." : null} We retry every day, and when you read the list now. If the
+        problem remains, report it to the operator of this service.
       </p>
       <ul>
         {unparsable.map(({ event_id, event_type, occurred_at, problem }) => (
@@ -40,7 +40,7 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
     if (connectionOf(program, provider.name).webhook_secret === null) return null;
     return (
       <p class="muted">
-        With an API key of {providerName(provider.name)} we look for events whose webhooks were lost.{" "}
+        With an API key of {providerName(provider.name)} we find events whose webhooks were lost.{" "}
         <a href={`/dashboard/settings#${provider.name}`}>Settings</a>
       </p>
     );
@@ -49,14 +49,14 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
     <>
       <p>
         {complete_until === null ? (
-          "The provider's list of events has not been read to its end yet."
+          "The provider's list of events is not completely read yet."
         ) : (
           <>
             Complete until <When at={complete_until} />: every event that the provider has listed from{" "}
-            <When at={complete_from} /> until then is taken in.
+            <When at={complete_from} /> until then is stored.
           </>
         )}
-        {recovered === 0 ? null : <> {plural(recovered, "event", "events")} came without a webhook.</>}
+        {recovered === 0 ? null : <> {plural(recovered, "event", "events")} arrived without a webhook.</>}
         {is_reading && read_failure === null ? " The list is being read now." : null}
       </p>
       {read_failure === null ? null : (

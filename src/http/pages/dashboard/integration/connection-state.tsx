@@ -28,16 +28,17 @@ export function ConnectionState({ program, provider }: { program: Program; provi
       {isLastOfTest(connection) && program.live_only ? (
         <Notice tone="warn">
           <p>
-            The last event was one of the test mode of {providerName(provider.name)}, and earns nothing. Payments come
-            from its live mode: enter the webhook address there too, and set the secret that it shows for it.
+            The last event came from the test mode of {providerName(provider.name)}, so it earns nothing. Real payments
+            come from live mode: enter the webhook address there too, and set the secret that it shows.
           </p>
         </Notice>
       ) : null}
       {connection.last_connected_event_at !== null ? (
         <Notice tone="warn">
           <p>
-            Events of connected accounts arrive, the last <When at={connection.last_connected_event_at} />. They are
-            ignored: their sales are not yours. Choose the events of your own account at {providerName(provider.name)}.
+            Events of connected accounts arrive, the last <When at={connection.last_connected_event_at} />. We ignore
+            them, because these sales are not yours. Choose the events of your own account at{" "}
+            {providerName(provider.name)}.
           </p>
         </Notice>
       ) : null}

@@ -124,9 +124,9 @@ function ScriptCard({ program, origin, param }: { program: Program; origin: stri
       </p>
       <p class="muted">
         Partners share links such as <code>{referralLink(program, EXAMPLE_SLUG)}</code>. Where no script runs, links
-        through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must agree first,
-        or can refuse, add <code>data-consent="required"</code>, and have your consent tool run this on every page, once
-        they have agreed:
+        through <code>{redirectLink(origin, program, EXAMPLE_SLUG)}</code> count as well. If visitors must consent
+        first, or can decline, add <code>data-consent="required"</code>, and have your consent tool run this on every
+        page once they agree:
       </p>
       <CopyBlock label="Consent" text={CONSENT_CALL} />
       <details class="spaced">
@@ -138,11 +138,11 @@ function ScriptCard({ program, origin, param }: { program: Program; origin: stri
         <CopyBlock label="Tag for a tag manager" text={tagManagerTag(origin, program, param)} />
       </details>
       <details class="spaced">
-        <summary>You come from another product?</summary>
+        <summary>Coming from another product?</summary>
         <p>
-          <ActionLink href="/dashboard/partners/import">Import its partners</ActionLink>, and their links go on working:
-          the script finds the code behind the parameter that <code>data-param</code> names, beside <code>?ref=</code>{" "}
-          of the links made here.
+          <ActionLink href="/dashboard/partners/import">Import its partners</ActionLink>, and their links keep working:
+          the script reads the code from the parameter that <code>data-param</code> names, beside <code>?ref=</code> of
+          the new links.
         </p>
         <OldLinks />
       </details>
@@ -159,21 +159,21 @@ function statusAfter(result: ActionResult | null) {
 function ApiCard({ program, origin }: { program: Program; origin: string }) {
   return (
     <section class="card" id="api">
-      <h2>3. The API, if you like</h2>
+      <h2>3. The API (optional)</h2>
       <p>
-        Whatever these pages do, the API does too. Its reference is at <a href="/docs">/docs</a>, the description for
+        The API does everything that these pages do. Its reference is at <a href="/docs">/docs</a>, the description for
         tools at <a href="/openapi.json">/openapi.json</a>. Your program's id:
       </p>
       <CopyLine label="program id" text={program.id} />
       <CopyBlock label="First call" text={apiSnippet(origin)} />
       <p>
-        What you sell without a payment provider your server reports itself: sign-ups, sales and refunds, without tax
-        and each under an id of your own. <a href="/docs/integrate#facts-from-your-own-server">How</a>
+        Your server reports sales without a payment provider: sign-ups, sales and refunds, without tax, each under an id
+        of your own. <a href="/docs/integrate#facts-from-your-own-server">How</a>
       </p>
-      <CopyBlock label="A sale of your own" text={saleSnippet(origin, EXAMPLE_SLUG)} />
+      <CopyBlock label="Your own sale" text={saleSnippet(origin, EXAMPLE_SLUG)} />
       <p class="muted">
-        The key ends in <code>{program.api_key_last4}</code>. It is for your server only. Lost it?{" "}
-        <a href="/dashboard/settings#api-key">Make a new one</a>
+        The key ends in <code>{program.api_key_last4}</code>. Use it on your server only. Lost it?{" "}
+        <a href="/dashboard/settings#api-key">Create a new one</a>
       </p>
     </section>
   );

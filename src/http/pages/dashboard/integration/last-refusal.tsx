@@ -19,10 +19,10 @@ export function LastRefusal({ program, provider }: { program: Program; provider:
       <p>
         {isListed ? "An event of" : "A delivery to the webhook address for"} {providerName(provider)} was refused{" "}
         <When at={last_refusal.at} />: {why}.{" "}
-        {isOver ? "Verified events came after it, so there is nothing to do unless you miss one." : help}
+        {isOver ? "Verified events arrived later, so you only need to act if one is missing." : help}
         {isOver || isListed
           ? null
-          : " Anybody can send to this address, so a refused delivery may not be the provider's."}
+          : " Anyone can send to this address, so a refused delivery may not come from the provider."}
       </p>
       <p class="muted">
         {countText(refused)} refused so far. <a href="/dashboard/events?type=webhook.refused">Events</a>

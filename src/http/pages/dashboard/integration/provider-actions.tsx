@@ -70,7 +70,7 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
             label="Read back to"
             type="date"
             problems={problems && { ...problems, fields: { [`${name}-since`]: problems.fields["since"] ?? "" } }}
-            hint="Unless given: an hour before it was complete. At most 30 days."
+            hint="Default: one hour before the last complete sync. At most 30 days back."
           />
           <div class="actions">
             <button type="submit">Read the list of events now</button>
@@ -78,19 +78,19 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
         </Form>
       )}
       {destinations === undefined ? null : (
-        <Form action={`${AT}/${name}/destination`} to={`enter our address at ${providerName(name)}`}>
+        <Form action={`${AT}/${name}/destination`} to={`add our webhook address at ${providerName(name)}`}>
           {mayReplace ? <input type="hidden" name="replace" value="yes" /> : null}
           <p class="muted">
             {webhook_secret === null
-              ? `We can enter our address at ${providerName(name)}, with the events below, and keep the signing secret.`
-              : `We can look whether our address is entered at ${providerName(name)} with all of the events below, and add those that are missing.`}
+              ? `We can add our webhook address at ${providerName(name)}, with the events below, and store the signing secret.`
+              : `We can check whether our webhook address at ${providerName(name)} has all of the events below, and add missing ones.`}
           </p>
           <div class="actions">
             <button type="submit" class={mayReplace ? "danger" : undefined}>
               {mayReplace
-                ? "Enter our address and replace the stored secret"
+                ? "Add our address and replace the stored secret"
                 : webhook_secret === null
-                  ? `Enter our address at ${providerName(name)}`
+                  ? `Add our address at ${providerName(name)}`
                   : `Check our address at ${providerName(name)}`}
             </button>
           </div>
@@ -101,15 +101,15 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
 }
 
 const OUTCOMES: Record<MadeDestination["outcome"], string> = {
-  created: "Our address is entered at the provider, with all of the events below, and its signing secret is kept.",
-  updated: "Our address is entered at the provider, now with all of the events below.",
-  unchanged: "Our address is entered at the provider with all of the events below. There was nothing to change.",
+  created: "Our address is set up at the provider with all of the events below, and its signing secret is stored.",
+  updated: "Our address at the provider now has all of the events below.",
+  unchanged: "Our address at the provider already has all of the events below.",
 };
 
 /** The instructions for an account that sends to several programs. */
 export function sharedText({ name, claims_programs }: Vendor): string {
   return claims_programs
-    ? `Let ${providerName(name)} send to one address alone, and store its signing secret in each of the programs.`
+    ? `Let ${providerName(name)} send to one address only, and store its signing secret in each program.`
     : `A payment can earn in each of them: each program needs an account of its own at ${providerName(name)}.`;
 }
 
@@ -130,17 +130,17 @@ function Result({ program, provider, result }: ProviderActionsProps & { result: 
       <p>{OUTCOMES[outcome]}</p>
       {notes.includes("unverified") ? (
         <p>
-          Its signing secret cannot be read again, so we cannot see whether it is the stored one. If deliveries are
-          refused for their signature, <a href={`/dashboard/settings#${provider.name}`}>remove the stored secret</a> and
-          enter our address again.
+          The provider does not show its signing secret again, so we cannot compare it with the stored one. If
+          deliveries are refused for their signature,{" "}
+          <a href={`/dashboard/settings#${provider.name}`}>remove the stored secret</a> and add our address again.
         </p>
       ) : null}
-      {notes.includes("test") ? <p>The API key is of test mode: only test events come from there.</p> : null}
+      {notes.includes("test") ? <p>This is a test-mode API key: it only gets test events.</p> : null}
       {notes.includes("shared") ? (
-        <p>The account sends the same events to another program here. {sharedText(provider)}</p>
+        <p>This account sends the same events to another program here. {sharedText(provider)}</p>
       ) : null}
       {notes.includes("not_removed") ? (
-        <p>An older entry of the same address could not be removed there. Check again later, or remove it by hand.</p>
+        <p>We could not remove an older entry of this address. Check again later, or remove it by hand.</p>
       ) : null}
     </Notice>
   );
@@ -153,9 +153,7 @@ function ReadResult({ program, provider }: { program: Program; provider: Vendor 
   return (
     <Notice tone="good">
       <p>
-        {is_reading
-          ? "A part of the list is read, and the rest follows in the next minutes."
-          : "The list is read to its end."}{" "}
+        {is_reading ? "Part of the list is read. The rest follows within minutes." : "The whole list is read."}{" "}
         <a href={`${AT}#checkout-${provider.name}`}>Look again</a>
       </p>
     </Notice>

@@ -32,21 +32,21 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
         text={webhookUrl(origin, program.id, provider.name)}
       />
       <p class="muted">
-        Has another program here the same account at {providerName(provider.name)}? {sharedText(provider)}
+        Does another program here use the same account at {providerName(provider.name)}? {sharedText(provider)}
       </p>
-      <p>Ask it to send these events:</p>
+      <p>Select these events:</p>
       <Events events={needed} seen={seen} />
-      <p>And these, so that refunds and late payments are counted:</p>
+      <p>And these, to count refunds and late payments:</p>
       <Events events={better} seen={seen} />
       {seen === null ? null : (
         <p class="muted">
-          A type without a date has not come in 30 days: either nothing of the kind happened, or it is not selected at
-          the provider.
+          A type without a date did not arrive in 30 days: nothing of the kind happened, or it is not selected at the
+          provider.
         </p>
       )}
       {unused.length === 0 ? null : (
         <p class="muted">
-          These came too and are not used, so you need not send them:{" "}
+          These arrive too but are not needed:{" "}
           {unused.map(({ type }, i) => (
             <>
               {i === 0 ? "" : ", "}
@@ -78,7 +78,7 @@ function Events({ events, seen }: EventsProps) {
               {at === null ? null : (
                 <>
                   {" "}
-                  · last came <When at={at} only="day" />
+                  · last received <When at={at} only="day" />
                 </>
               )}
             </span>

@@ -21,7 +21,7 @@ export function MoneyTable({ overview, program }: { overview: Overview; program:
         label="Money by currency"
         columns={[
           { label: "Currency" },
-          { label: "Commissions in these days", align: "end", named: true },
+          { label: "Commissions in this period", align: "end", named: true },
           { label: "Before", align: "end", named: true },
           { label: "Pending now", align: "end", named: true },
           { label: "Approved, not yet in a payout", align: "end", named: true },
@@ -102,8 +102,8 @@ export function Steps({ overview: { now, before }, days }: { overview: Overview;
         />
       </dl>
       <p class="table-note">
-        A lead is a sign-up that was reported. A new customer is the first sale of a customer through a partner;
-        renewals and further purchases are sales too. Not every customer was a lead before.
+        A lead is a reported sign-up. A new customer is a customer's first sale through a partner; renewals and further
+        purchases count as sales. Not every customer was a lead first.
       </p>
     </section>
   );

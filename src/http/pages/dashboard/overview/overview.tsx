@@ -71,10 +71,10 @@ function Books({ books: { differences, deliveries_left } }: { books: Overview["b
     return (
       <Notice tone="bad">
         <p>
-          <strong>{plural(differences, "difference")} in the ledger.</strong> The daily check has found money that does
-          not add up. Nothing was changed. Pay out nothing that it concerns, look at{" "}
-          <a href="/dashboard/events?type=reconciliation.failed">what was expected and what was found</a>, and inform
-          whoever runs this service. This notice goes with the first check that finds no difference.
+          <strong>{plural(differences, "difference")} in the ledger.</strong> The daily check found amounts that do not
+          add up. We have not changed anything. Do not pay them out, look at{" "}
+          <a href="/dashboard/events?type=reconciliation.failed">the expected and the found amounts</a>, and inform the
+          operator of this service. This notice disappears once a check finds no difference.
         </p>
       </Notice>
     );
@@ -84,7 +84,7 @@ function Books({ books: { differences, deliveries_left } }: { books: Overview["b
       <Notice tone="warn">
         <p>
           The daily check found <strong>{plural(deliveries_left, "delivery", "deliveries")}</strong> to your{" "}
-          <a href="/dashboard/webhooks">webhook endpoints</a> waiting more than an hour beyond the time.
+          <a href="/dashboard/webhooks">webhook endpoints</a> more than an hour late.
         </p>
       </Notice>
     );
@@ -139,7 +139,7 @@ function Decisions({ overview, program, now }: DecisionsProps) {
             what: <ActionLink href="/dashboard/payouts/new">Prepare payouts</ActionLink>,
             why: (
               <>
-                Approved and in no payout: <Sums of={sumUp(payable, program)} />
+                Ready to pay: <Sums of={sumUp(payable, program)} />
               </>
             ),
           },
@@ -147,9 +147,9 @@ function Decisions({ overview, program, now }: DecisionsProps) {
   ];
   return (
     <section class="card" aria-labelledby="decide">
-      <h2 id="decide">To decide</h2>
+      <h2 id="decide">To do</h2>
       {decisions.length === 0 ? (
-        <p class="muted">Nothing waits for you.</p>
+        <p class="muted">All done.</p>
       ) : (
         <ul class="todo">
           {decisions.map(({ what, why }) => (
@@ -172,14 +172,14 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       failed,
       {
         what: link("/dashboard/payouts?status=failed", plural(failed, "failed payout")),
-        why: "The transfer was refused. Try again, or cancel it.",
+        why: "The transfer was refused. Try again or cancel it.",
       },
     ],
     [
       held,
       {
         what: link("/dashboard/payouts?status=processing", plural(held, "payout")),
-        why: "The transfer goes on once the right API key is in the settings. The page of each says why.",
+        why: "The transfer continues once the right API key is in the settings. Each payout's page shows the reason.",
       },
     ],
     [
@@ -190,7 +190,7 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
             <Flag label={`${countText(flagged)} flagged`} />
           </a>
         ),
-        why: `${flagged === 1 ? "A commission" : "Commissions"} to look at before anything is paid.`,
+        why: `${flagged === 1 ? "A commission" : "Commissions"} to review before payment.`,
       },
     ],
     [
@@ -205,28 +205,28 @@ function decisionsOf(waiting: Waiting, { auto_approve_days }: Program): Decision
       applications,
       {
         what: link("/dashboard/partners/applications", plural(applications, "application")),
-        why: "People who want to be your partners.",
+        why: "People who want to become partners.",
       },
     ],
     [
       claims,
       {
         what: link("/dashboard/claims", plural(claims, "claim")),
-        why: "Partners who miss a sale.",
+        why: "Partners who report a missing sale.",
       },
     ],
     [
       unknown_codes,
       {
         what: link("/dashboard/payments/codes", plural(unknown_codes, "code")),
-        why: "Payments carry promotion codes that nobody has. Give each to a partner; those for everybody can stay.",
+        why: "Codes used at checkout that belong to no partner. Assign them, or leave codes that are for everyone.",
       },
     ],
     [
       unpaid,
       {
         what: link("/dashboard/payouts?status=pending", plural(unpaid, "payout")),
-        why: "Prepared, and not yet paid.",
+        why: "Prepared but not paid yet.",
       },
     ],
   ];
@@ -260,7 +260,7 @@ function refusedWebhooks(program: Program, now: number): Decision[] {
 function Ending({ keys }: { keys: Overview["ending"] }) {
   return (
     <>
-      In use, and it stops working at its end. A new one works beside it until then.
+      In use, and expires soon. A new key works alongside it until then.
       <ul class="todo-each">
         {keys.map(({ id, name, last4, expires_at }) => (
           <li>
@@ -292,9 +292,9 @@ function FailingLink({ failing }: Pick<Overview, "failing">) {
 function Failing({ overview: { failing, days } }: { overview: Overview }) {
   return (
     <>
-      Your server does not answer with success.
+      Your server is returning errors.
       {failing.some(({ active }) => active === 1)
-        ? ` What failed since ${dayText(days.from)} can be sent again.`
+        ? ` Resend the events that failed since ${dayText(days.from)}.`
         : null}
       <ul class="todo-each">
         {failing.map(({ id, url, active }) => (

@@ -29,7 +29,7 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
           <div class="step-body">
             <p class="step-title">
               {step.title}
-              <span class="visually-hidden">{step.done ? ", done" : ", still to do"}</span>
+              <span class="visually-hidden">{step.done ? ", done" : ", to do"}</span>
               {step.optional && !step.done ? <span class="optional"> optional</span> : null}
             </p>
             <div class="muted">{step.body}</div>
@@ -72,7 +72,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
         "Clicks are arriving."
       ) : (
         <>
-          One line before the closing body tag. It is done with the first click on a partner's link.{" "}
+          One line before the closing body tag. Completed by the first click on a partner's link.{" "}
           <a href="/dashboard/integration#script">Copy the script</a>, then{" "}
           <a href="/dashboard/integration/check">check it</a>
         </>
@@ -113,11 +113,11 @@ function provingSteps(seen: SetupSeen): Step[] {
       title: "See a click",
       done: seen.recorded_clicks,
       body: seen.recorded_clicks ? (
-        "A click on a partner's link has come."
+        "A click on a partner's link arrived."
       ) : (
         <>
-          Open a partner's link yourself, in a browser without a blocker.{" "}
-          <a href="/dashboard/integration/check">Check the installation</a> if it does not come.
+          Open a partner's link in a browser without an ad blocker.{" "}
+          <a href="/dashboard/integration/check">Check the installation</a> if it does not arrive.
         </>
       ),
     },
@@ -128,9 +128,9 @@ function provingSteps(seen: SetupSeen): Step[] {
         <a href="/dashboard/payments">See your payments</a>
       ) : (
         <>
-          Buy something in the provider's test mode after that click, or{" "}
-          <a href="/dashboard/integration#api">report a sale from your server</a>. What came in is under{" "}
-          <a href="/dashboard/payments">Payments</a>, what was refused on{" "}
+          After that click, buy something in the provider's test mode, or{" "}
+          <a href="/dashboard/integration#api">report a sale from your server</a>. Received payments are under{" "}
+          <a href="/dashboard/payments">Payments</a>, refused events on{" "}
           <a href="/dashboard/integration/check">the check</a>.
         </>
       ),
@@ -158,7 +158,7 @@ function providerStep(program: Program, provider: VendorName, connected: boolean
         </>
       ) : (
         <>
-          Paste its signing secret, and give it our webhook address. One provider is enough.{" "}
+          Paste its signing secret, and enter our webhook address there. One provider is enough.{" "}
           <a href={`/dashboard/settings#${provider}`}>Open settings</a>
         </>
       ),

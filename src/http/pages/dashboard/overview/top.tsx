@@ -23,7 +23,7 @@ export function TopPartners({ overview: { top, days } }: { overview: Overview })
       <section class="card flush">
         <h2>Top partners</h2>
         <Empty title={`No commissions in ${spanText(days)}`}>
-          They appear here with the first payment that names a partner.
+          They appear with the first payment that belongs to a partner.
         </Empty>
       </section>
     );

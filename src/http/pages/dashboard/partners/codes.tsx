@@ -20,8 +20,8 @@ import { FLASH, doneAt } from "../../flash.ts";
 const PARTNERS = "/dashboard/partners";
 
 const LEDES: Record<Program["code_precedence"], string> = {
-  link: "A payment made with one of them is this partner's, unless the link of another partner led to it.",
-  code: "A payment made with one of them is this partner's, whatever link led to it.",
+  link: "A payment with one of these codes belongs to this partner, unless another partner's link led to it.",
+  code: "A payment with one of these codes belongs to this partner, even if another partner's link led to it.",
 };
 
 /** `/dashboard/partners/:id/codes`: a partner's promotion codes. */
@@ -66,7 +66,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
       <section class="card flush">
         {codes.length === 0 ? (
           <Empty title="No codes yet">
-            Make the promotion code at your payment provider, then add it here under the same name.
+            Create the promotion code at your payment provider, then add it here under the same name.
           </Empty>
         ) : (
           <CodeTable codes={codes} at={at} />
@@ -75,7 +75,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
       <CodeStatsCard stats={stats} days={daysOf(days).length} />
       <Form action={at} class="card stack form-narrow" problems={sent?.problems} values={sent?.fields}>
         <h2>Add a code</h2>
-        <Field name="code" label="Code" required={true} maxlength={MAX_CODE} hint="As customers type it." />
+        <Field name="code" label="Code" required={true} maxlength={MAX_CODE} hint="As customers enter it." />
         <SelectField
           name="provider"
           label="Provider"
@@ -85,12 +85,12 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
           name="provider_code_id"
           label="Its id at the provider"
           maxlength={255}
-          hint="Of the promotion code, coupon or discount. Without it the provider's events say which code is which."
+          hint="The id of the promotion code, coupon or discount. Without it we use the provider's events."
         />
         <Checkbox
           name="move"
-          label="Take it from the partner who has it"
-          hint="From now on; what was paid before stays theirs."
+          label="Move it from its current partner"
+          hint="For new payments only; earlier ones stay with the other partner."
         />
         <Actions submit="Add code" />
       </Form>

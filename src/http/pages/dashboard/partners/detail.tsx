@@ -28,9 +28,9 @@ interface PartnerDetailProps {
 
 const STATUS_TEXTS = {
   invited:
-    "Invited: payments that name this partner wait, and earn their commissions as soon as the partner is active: by signing in, or when you make them active.",
+    "Invited: payments through this partner are held until the partner signs in or you activate them. Then they earn their commissions.",
   deactivated:
-    "Deactivated: payments that name this partner earn nothing, and the partner cannot sign in. Make them active again at any time.",
+    "Deactivated: the partner cannot sign in, and new payments earn nothing. You can reactivate the partner at any time.",
 };
 
 type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
@@ -83,7 +83,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
           <h2>Links</h2>
           <p class="muted small">To your site, for pages that carry the script:</p>
           <CopyLine label="referral link" text={referralLink(program, partner.slug)} />
-          <p class="muted small">Through us, where no script runs (e-mails, printed codes):</p>
+          <p class="muted small">Through us, for places without the script (e-mails, printed codes):</p>
           <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
         </section>
       </div>
@@ -116,7 +116,7 @@ function PartnerActions({ partner }: { partner: Partner }) {
       ) : (
         <ActionButton
           action={`/dashboard/partners/${partner.id}/activate`}
-          label={partner.status === "deactivated" ? "Make active again" : "Make active"}
+          label={partner.status === "deactivated" ? "Reactivate" : "Activate"}
           kind="primary"
         />
       )}
@@ -173,7 +173,7 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
                     <code>{partner.provider_a_account_id}</code>
                   </Masked>{" "}
                   <ActionLink class="small" href={`/dashboard/partners/${partner.id}/forget-account`}>
-                    Forget it
+                    Disconnect
                   </ActionLink>
                 </>,
               ],
@@ -198,7 +198,7 @@ function RefusedAddress({ refused }: Pick<PartnerOverview, "refused">) {
       <p>
         E-mails to <Masked>{refused.recipient}</Masked> are refused
         {refused.reason === null ? null : <IfMay right="details"> ({refused.reason})</IfMay>}: ask the partner for
-        another address, or for this one to be taken off the list of suppressed addresses.
+        another address, or have this one removed from the suppression list.
       </p>
     </Notice>
   );

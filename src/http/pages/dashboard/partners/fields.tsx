@@ -94,7 +94,7 @@ export function PartnerFields({ program, isNew }: { program: Program; isNew: boo
               Part of the partner's link: <code>{`${program.domain ?? "your-domain"}/?ref=slug`}</code>
             </>
           ) : (
-            "Links with the old slug keep working, and nobody else can take it."
+            "Links with the old slug keep working, and no other partner can use it."
           )
         }
       />

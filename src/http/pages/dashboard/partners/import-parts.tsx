@@ -37,14 +37,14 @@ export function OrderFields({ order }: { order: ImportOrder }) {
       />
       <SelectField
         name="kind"
-        label="It holds"
+        label="Content"
         value={order.kind}
         options={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
         hint="Import the partners first."
       />
       <SelectField
         name="status"
-        label="State of new partners without one in the file"
+        label="Status of new partners, if the file has none"
         value={order.status}
         options={[
           { value: "invited", label: "invited until they first sign in" },
@@ -58,7 +58,7 @@ export function OrderFields({ order }: { order: ImportOrder }) {
         value={order.param}
         placeholder="via"
         maxlength={32}
-        hint="Only where it is not the product's usual one: the word between ? and = in a link."
+        hint="Only if it is not the product's default: the word between ? and = in a link."
       />
     </>
   );
@@ -71,10 +71,10 @@ function ProviderField({ order }: { order: ImportOrder }) {
       label="Provider of the customers and promotion codes"
       value={order.provider ?? ""}
       options={[
-        { value: "", label: "as each line shows" },
+        { value: "", label: "from each line" },
         ...PROVIDER_NAMES.map((value) => ({ value, label: providerName(value) })),
       ]}
-      hint="Ids of another form than the provider's count as none: the e-mail address does. A promotion code may have its provider before it."
+      hint="Ids in another form are ignored, and the e-mail address is used. A promotion code may begin with its provider."
     />
   );
 }
@@ -91,18 +91,17 @@ export function FileFields({ csv }: { csv: string }) {
 export function HowItLooks() {
   return (
     <section class="card">
-      <h2>How the file looks</h2>
+      <h2>File format</h2>
       <p>
-        As the product exports it: the columns are found by their names, and you can change what each is taken for. What
-        is not needed is left. A file of your own has <code>email</code> and <code>code</code>, the word in the
-        partner's links:
+        As the product exports it: columns are matched by their names, and you can change the match. Unneeded columns
+        are ignored. Your own file has <code>email</code> and <code>code</code>, the word in the partner's links:
       </p>
       <CopyBlock label="Partners" text={PARTNERS_EXAMPLE} />
-      <p>Customers are identified by the payment provider's id, or by their e-mail address where payments have one:</p>
+      <p>Customers are identified by the payment provider's id, or by their e-mail address, if payments have one:</p>
       <CopyBlock label="Customers" text={CUSTOMERS_EXAMPLE} />
       <p class="muted small">
         Separated by commas, semicolons or tabs; at most {plural(MAX_IMPORT_LINES, "line")} and 1 MiB at a time.
-        Partners who are there already keep everything; only what they lack is filled in, and further codes are added.
+        Existing partners keep everything; only missing details and further codes are added.
       </p>
     </section>
   );
@@ -129,7 +128,7 @@ export function ColumnChoices(props: { order: ImportOrder; columns: readonly Mat
   return (
     <details class="card" open={open ? true : undefined}>
       <summary>
-        {plural(columns.length - left, "column")} taken, {countText(left)} left: what each is taken for
+        {plural(columns.length - left, "column")} taken, {countText(left)} ignored: how columns are used
       </summary>
       <div class="fields two spaced">
         {columns.map(({ column, field }, i) => (
@@ -150,8 +149,8 @@ export function UnreadCells({ columns, when }: { columns: readonly ReadColumn[];
   return (
     <Notice tone="warn">
       <p>
-        Cells that cannot be read {when === "before" ? "are" : "were"} left out: {cells}. The lines below say why.
-        {when === "before" ? " Correct them, or choose what each column is taken for." : ""}
+        Cells that cannot be read {when === "before" ? "are" : "were"} left out: {cells}. See the lines below.
+        {when === "before" ? " Correct them, or choose another use of the column." : ""}
       </p>
       {rates > 0 ? (
         <p>
@@ -171,12 +170,12 @@ const NOT_TAKEN = { left_out: "left out", refused: "error" };
 /** Texts before and after the import. */
 const OUTCOMES: Record<ImportKind, Record<"before" | "after", Record<RowOutcome, string>>> = {
   partners: {
-    before: { added: "will be added", completed: "adds to a partner", unchanged: "already there", ...NOT_TAKEN },
-    after: { added: "added", completed: "added to a partner", unchanged: "already there", ...NOT_TAKEN },
+    before: { added: "will be added", completed: "completes a partner", unchanged: "unchanged", ...NOT_TAKEN },
+    after: { added: "added", completed: "completed a partner", unchanged: "unchanged", ...NOT_TAKEN },
   },
   customers: {
-    before: { added: "will be bound", completed: "will be bound", unchanged: "already bound", ...NOT_TAKEN },
-    after: { added: "bound", completed: "bound", unchanged: "already bound", ...NOT_TAKEN },
+    before: { added: "will be assigned", completed: "will be assigned", unchanged: "already assigned", ...NOT_TAKEN },
+    after: { added: "bound", completed: "bound", unchanged: "already assigned", ...NOT_TAKEN },
   },
 };
 
@@ -197,7 +196,7 @@ export function Rows(props: { kind: ImportKind; rows: readonly ImportRow[]; when
         label="Lines of the file"
         columns={[
           { label: "Line" },
-          { label: when === "before" ? "What happens" : "What happened" },
+          { label: when === "before" ? "Result" : "Result" },
           { label: kind === "partners" ? "E-mail" : "Customer", grow: true },
           { label: kind === "partners" ? "Code" : "Partner" },
         ]}

@@ -105,7 +105,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
       head: {
         title: "Import partners and customers",
         back: { href: PARTNERS, label: "Partners" },
-        lede: "From the product you come from, or a file of your own. You see what will happen before anything does.",
+        lede: "From your previous product, or from your own file. You see a preview before anything is imported.",
       },
     },
     <>
@@ -125,7 +125,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
         </div>
       </div>
       <section class="card flush spaced">
-        <h2>Which old links go on working</h2>
+        <h2>Which old links keep working</h2>
         <OldLinks />
       </section>
     </>,
@@ -185,15 +185,15 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
 function summary({ kind }: ImportOrder, counts: ReturnType<typeof countRows>): string {
   const lines = [
     kind === "partners"
-      ? `${plural(counts.added, "new partner")}, ${plural(counts.completed, "line")} adding to a partner`
-      : `${plural(counts.added, "customer")} to bind to their partners`,
-    `${plural(counts.unchanged, "line")} already there and left alone`,
+      ? `${plural(counts.added, "new partner")}, ${plural(counts.completed, "line")} completing a partner`
+      : `${plural(counts.added, "customer")} to assign to partners`,
+    `${plural(counts.unchanged, "line")} unchanged`,
     ...(counts.left_out > 0 ? [`${plural(counts.left_out, "line")} left out`] : []),
     `${plural(counts.refused, "line")} with errors`,
   ];
   const changes = counts.added + counts.completed;
   const left = changes > 0 ? " Lines with errors are left out; correct them and import again." : "";
-  const next = counts.refused > 0 ? left : changes === 0 ? " There is nothing to do." : "";
+  const next = counts.refused > 0 ? left : changes === 0 ? " There is nothing to import." : "";
   return `${lines.join(", ")}.${next}`;
 }
 
@@ -212,21 +212,21 @@ function donePage(c: Context<PageEnv>, { order }: Sent, imported: Extract<Import
       <Notice tone="good">
         <p>
           {order.kind === "partners"
-            ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed.${givenText(rows)} Those who are invited turn active when they first sign in.`
-            : `${plural(done.added, "customer")} bound. What they pay from now on is their partner's, unless a payment names another; what they paid before earns nothing by it.`}
+            ? `${plural(done.added, "partner")} added, ${completedPartners(rows)} completed.${givenText(rows)} Invited partners become active when they first sign in.`
+            : `${plural(done.added, "customer")} assigned. New payments count for their partner, unless a payment names another. Earlier payments earn nothing.`}
         </p>
       </Notice>
       <UnreadCells columns={columns} when="after" />
       {order.kind === "partners" ? (
         <section class="card stack">
-          <h2>{isEnding ? `Links of ${product.name} end with it` : "Old links go on working"}</h2>
+          <h2>{isEnding ? `Links of ${product.name} end with it` : "Old links keep working"}</h2>
           {isEnding ? (
-            <p>Partners find their new links in the portal. Have the script on every page:</p>
+            <p>Partners find their new links in the portal. Add the script to every page:</p>
           ) : param === null ? (
-            <p>The script reads their query parameter as it is. Have it on every page:</p>
+            <p>The script already reads their query parameter. Add it to every page:</p>
           ) : (
             <p>
-              Their query parameter is named in <code>data-param</code>. Have the script on every page with it:
+              The tag names their query parameter in <code>data-param</code>. Add the script to every page:
             </p>
           )}
           <CopyBlock label="Script tag" text={scriptTag(origin, c.var.session.program, param)} />
@@ -237,7 +237,7 @@ function donePage(c: Context<PageEnv>, { order }: Sent, imported: Extract<Import
       ) : null}
       {remarkable.length > 0 ? (
         <section class="card flush">
-          <h2>Lines to look at</h2>
+          <h2>Lines to check</h2>
           <Rows kind={order.kind} rows={remarkable} when="after" />
         </section>
       ) : null}

@@ -45,8 +45,8 @@ const DAYS = 30;
 function ReactivatedText({ id }: { id: string }) {
   return (
     <>
-      The partner is active again. Payments that were refused meanwhile earned nothing:{" "}
-      <a href={`/dashboard/payments?outcome=partner_deactivated&partner_id=${id}`}>open those that should have</a>, and
+      The partner is active again. Payments while the partner was deactivated earned nothing:{" "}
+      <a href={`/dashboard/payments?outcome=partner_deactivated&partner_id=${id}`}>open those that should earn</a>, and
       recalculate each.
     </>
   );
@@ -55,8 +55,8 @@ function ReactivatedText({ id }: { id: string }) {
 /** Restores the partner's previous status; a deactivated partner is reactivated by the button of every such page. */
 function Undo({ id, was }: { id: string; was: string | undefined }) {
   const action = `${AT}/${id}/activate`;
-  if (was === "invited") return <ActionButton action={action} values={{ status: was }} label="Undo: invited again" />;
-  return was === "active" ? <ActionButton action={action} label="Undo: make active again" /> : null;
+  if (was === "invited") return <ActionButton action={action} values={{ status: was }} label="Undo: back to invited" />;
+  return was === "active" ? <ActionButton action={action} label="Undo: reactivate" /> : null;
 }
 
 export type Listed = Pick<
@@ -140,10 +140,10 @@ export const partners = listPage(LIST, {
       <Choice name="status" label="Status" among={PARTNER_STATUSES} />
     </>
   ),
-  hint: `Try a part of the ${SEARCHED_WORDS}. `,
+  hint: `Try part of the ${SEARCHED_WORDS}. `,
   empty: {
     title: "No partners yet",
-    children: "Each partner gets a link of their own. Payments that come through it earn them a commission.",
+    children: "Each partner gets their own link and earns a commission on payments through it.",
     action: (
       <>
         <ActionLink class="button primary" href={`${AT}/new`}>
@@ -224,9 +224,9 @@ export const partners = listPage(LIST, {
         ...{ submit: "Deactivate", kind: "danger", cancel: "Keep as is" },
       },
       <p>
-        The partner is signed out at once and cannot sign in, and payments that name them from now on earn no
-        commission. What they have earned stays and can still be paid out. You can make them active again from their
-        page; payments refused meanwhile can then be recalculated, one by one.
+        The partner is signed out and cannot sign in, and new payments earn no commission. Earlier earnings stay and can
+        still be paid out. You can reactivate the partner on their page, and then recalculate payments from the meantime
+        one by one.
       </p>,
     );
   })
@@ -270,8 +270,8 @@ async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?:
   return formPage(
     c,
     {
-      ...{ title: `Forget the account at ${TRANSFER_SERVICE}?`, at: AT, problems, back: placeOf(partner) },
-      ...{ submit: account === null ? null : "Forget the account", kind: "danger", cancel: "Keep as is" },
+      ...{ title: `Disconnect the account at ${TRANSFER_SERVICE}?`, at: AT, problems, back: placeOf(partner) },
+      ...{ submit: account === null ? null : "Disconnect", kind: "danger", cancel: "Keep as is" },
     },
     <>
       <p>
@@ -282,9 +282,9 @@ async function forgetPage(c: Context<PageEnv, "/:id/forget-account">, problems?:
             This is <code>{account}</code>.
           </>
         )}{" "}
-        Forget an account that is closed, or is not of your present API key. Nothing is changed at {TRANSFER_SERVICE}.
-        The partner then sets up another one in the portal; until then nothing can be paid there. Payouts that are
-        prepared keep the old account: cancel them, and prepare them again.
+        Disconnect an account that is closed or does not belong to your current API key. Nothing changes at{" "}
+        {TRANSFER_SERVICE}. The partner then sets up a new one in the portal; until then you cannot pay there. Prepared
+        payouts keep the old account: cancel them and prepare them again.
       </p>
       <input type="hidden" name="account_id" value={account ?? ""} />
     </>,

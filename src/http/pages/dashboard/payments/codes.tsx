@@ -59,7 +59,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
     stats.map(({ partner_id }) => partner_id),
   );
   const head = {
-    lede: `What partners' codes brought, and codes that are nobody's in payments that nothing leads to a partner: the newest ${UNKNOWN_AMONG} with an unknown reference, and as many without.`,
+    lede: `Results of partners' codes, and codes used at checkout that belong to no partner: from the newest ${UNKNOWN_AMONG} payments with an unknown reference, and as many without.`,
     back: { href: PAYMENTS, label: "Payments" },
     actions: (
       <a class="button" href={`${AT}/export.csv`}>
@@ -78,8 +78,8 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
         <h2>Unknown codes</h2>
         {unknown.length === 0 ? (
           <Empty title="No unknown codes">
-            A code that is no partner's appears here once a payment has it that nothing else leads to a partner. Those
-            that you have for everybody can stay.
+            A code without a partner appears here once it is used in a payment that belongs to no partner. Leave codes
+            that are for everyone.
           </Empty>
         ) : (
           <UnknownTable unknown={unknown} />

@@ -85,7 +85,7 @@ export const leads = listPage(LIST, {
   at: PAYMENTS,
   path: `${PAYMENTS}/leads`,
   head: {
-    lede: "Sign-ups that your server reported, and whether they became customers.",
+    lede: "Sign-ups reported by your server, and whether they became customers.",
     back: { href: PAYMENTS, label: "Payments" },
   },
   filter: () => (

@@ -82,7 +82,7 @@ const LIST: ListOf<typeof paymentQuery, Listed> = {
 export const payments = listPage(LIST, {
   at: AT,
   head: {
-    lede: "Everything the providers reported, with or without a partner.",
+    lede: "All payments that your providers reported, with or without a partner.",
     actions: (
       <>
         <a class="button" href={`${AT}/leads`}>
@@ -105,7 +105,7 @@ export const payments = listPage(LIST, {
   ),
   empty: {
     title: "No payments yet",
-    children: "They appear within seconds once a payment provider sends us its webhooks.",
+    children: "They appear within seconds once a payment provider sends webhooks.",
     action: (
       <a class="button primary" href={`/dashboard/settings#${VENDOR_NAMES[0]}`}>
         Connect a provider

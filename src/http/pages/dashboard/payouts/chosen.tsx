@@ -47,7 +47,7 @@ export const payoutChosen = new Hono<PageEnv>()
         move === "pay"
           ? (found.map((payout) => obstacleTo(move, payout, c.var.session.program)).find((text) => text !== null) ??
               `None of the chosen payouts is to be paid through ${TRANSFER_SERVICE}.`)
-          : "None of the chosen payouts is still to be paid by hand.",
+          : "None of the chosen payouts can be marked as paid.",
       );
     const left = found.length - possible.length;
     const title = move === "pay" ? `Pay through ${TRANSFER_SERVICE}?` : "Mark as paid?";
@@ -60,14 +60,14 @@ export const payoutChosen = new Hono<PageEnv>()
           back: { href: AT, label: "Payouts" },
           lede:
             move === "pay"
-              ? "The amounts are transferred to the partners' connected accounts at once. Transfers cannot be taken back from here."
-              : "For money you have sent some other way. These payouts and their commissions become paid, and that is final.",
+              ? "This transfers the amounts to the partners' connected accounts right away. You cannot reverse transfers here."
+              : "Use this after you have paid them another way. The payouts and their commissions become paid. This is final.",
         },
       },
       <>
         {left > 0 ? (
           <Notice tone="warn">
-            <p>{plural(left, "chosen payout")} cannot be changed that way and stays as it is.</p>
+            <p>{plural(left, "chosen payout")} cannot be changed this way and stays unchanged.</p>
           </Notice>
         ) : null}
         <Form action={`${AT}/chosen/confirmed`} class="stack">
@@ -202,8 +202,8 @@ async function moveAll(c: Context<PageEnv>, { move, ids }: Selection, reference:
       logFailure(error, requestOf(c));
       const left = ids
         .slice(at + 1)
-        .map((one) => ({ id: one, ok: false, said: "Not begun. Choose it again.", isFound: true }));
-      const said = "It is not known whether this was done. Look at it first.";
+        .map((one) => ({ id: one, ok: false, said: "Not started. Choose it again.", isFound: true }));
+      const said = "We do not know whether this was done. Check it first.";
       return [...results, { id, ok: false, said, isFound: true }, ...left];
     }
   }

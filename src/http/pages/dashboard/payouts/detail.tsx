@@ -124,8 +124,8 @@ function Recipient({ payout, change }: { payout: Detailed; change: RecipientChan
   if (status !== "pending" || !takesDetails(payout)) return <>–</>;
   return (
     <>
-      Nobody yet: the partner has no payout details. As soon as they are added, by the partner or by you, this payout
-      goes there.
+      Unknown: the partner has no payout details yet. Once they are added, by the partner or by you, this payout goes
+      there.
     </>
   );
 }
@@ -169,7 +169,7 @@ function CommissionsIn({ payout, commissions }: Pick<PayoutDetailProps, "payout"
     <section class="card flush">
       <h2>Commissions in it</h2>
       {commissions.length === 0 ? (
-        <Empty title="It holds none any more">They went back to be paid by a later payout.</Empty>
+        <Empty title="No commissions left">A later payout will pay them.</Empty>
       ) : (
         <>
           <Table

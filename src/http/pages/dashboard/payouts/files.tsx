@@ -19,7 +19,7 @@ export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
       at: AT,
       head: {
         title: `Files for mass payments of ${WALLET_SERVICE}`,
-        lede: `Upload each as it is at ${WALLET_SERVICE}, then mark its payouts as paid. Until then the next file has them again.`,
+        lede: `Upload each file unchanged at ${WALLET_SERVICE}, then mark its payouts as paid. Until then the next file includes them again.`,
         back: { href: AT, label: "Payouts" },
       },
     },
@@ -27,7 +27,7 @@ export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
       <section class="card flush">
         {currencies.length === 0 ? (
           <Empty title="Nothing to pay there">
-            A pending payout by {WALLET_SERVICE} whose partner had an address when it was prepared appears here.
+            A pending payout by {WALLET_SERVICE} with an address at the time of preparation appears here.
           </Empty>
         ) : (
           <Table
@@ -46,14 +46,14 @@ export const payoutFiles = new Hono<PageEnv>().get("/", async (c) => {
       <section class="card prose">
         <ul>
           <li>
-            {WALLET_SERVICE} takes {most} payouts in a file. Where there are more, the file has the oldest {most}: mark
+            {WALLET_SERVICE} takes {most} payouts in a file. If there are more, the file has the oldest {most}: mark
             them as paid before you download the next.
           </li>
           <li>
-            Amounts have a decimal point. Where your country has a comma, {WALLET_SERVICE} asks for it at the upload, in
+            Amounts have a decimal point. If your country uses a comma, {WALLET_SERVICE} asks for it at the upload, in
             quotes: <code>"5,45"</code>.
           </li>
-          <li>Do not save it from a spreadsheet, which changes addresses and amounts.</li>
+          <li>Do not save it from a spreadsheet, which may change addresses and amounts.</li>
         </ul>
       </section>
     </>,

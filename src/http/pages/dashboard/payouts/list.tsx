@@ -52,35 +52,35 @@ const MOVES = {
     title: `Pay through ${TRANSFER_SERVICE}?`,
     button: "Send the money",
     kind: "primary",
-    text: "The amount is transferred to the partner's connected account at once. A transfer cannot be taken back from here.",
+    text: "This transfers the amount to the partner's connected account right away. You cannot reverse a transfer here.",
   },
   mark_paid: {
     path: "mark-paid",
     title: "Mark as paid?",
     button: "Mark as paid",
     kind: "primary",
-    text: "For money you have sent some other way. The payout and its commissions become paid, and that is final.",
+    text: "Use this after you have paid it another way. The payout and its commissions become paid. This is final.",
   },
   cancel: {
     path: "cancel",
     title: "Cancel this payout?",
     button: "Cancel the payout",
     kind: "danger",
-    text: "Nothing is paid. Its commissions are free again, and the next payout takes them.",
+    text: "Nothing is paid. Its commissions go into the next payout.",
   },
   said_made: {
     path: "was-made",
     title: "Was the transfer made?",
     button: "It was made",
     kind: "primary",
-    text: "For a transfer that you see at the provider, not taken back: we cannot ask there. The payout and its commissions become paid, and that is final.",
+    text: "Use this if you see the transfer at the provider and it is not reversed: we cannot look it up. The payout and its commissions become paid. This is final.",
   },
   said_not_made: {
     path: "was-not-made",
     title: "Was the transfer not made?",
     button: "It was not made",
     kind: "danger",
-    text: "Look at the provider first, in the account that it was begun in: we cannot ask there. The payout can then be paid again or canceled: if the transfer was made after all, the partner is paid twice.",
+    text: "Check at the provider first, in the account that started it: we cannot look it up. Then you can pay or cancel the payout again. If the transfer was made after all, the partner is paid twice.",
   },
 } as const satisfies Record<OwnersMove, object>;
 
@@ -202,7 +202,7 @@ export const payouts = listPage(LIST, {
   empty: {
     title: "No payouts yet",
     children:
-      "On the first of each month, the approved commissions of the month before become payouts automatically. You can also prepare them at any time.",
+      "On the first of each month, last month's approved commissions become payouts automatically. You can also prepare them at any time.",
     action: (
       <ActionLink class="button primary" href={`${AT}/new`}>
         Prepare payouts
@@ -318,8 +318,8 @@ async function movePage(c: Context<PageEnv>, id: string, move: OwnersMove, probl
           maxlength={200}
           hint={
             move === "mark_paid"
-              ? "What you know the payment by: a transfer number, for example."
-              : "As the provider shows it."
+              ? "Your reference for the payment, such as a transfer number."
+              : "As shown by the provider."
           }
         />
       ) : null}

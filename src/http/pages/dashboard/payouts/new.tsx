@@ -30,8 +30,8 @@ const SHOWN = 50;
 const SKIP_TEXTS: Record<SkipReason, string> = {
   disputed: "a dispute is open",
   partner_invited: "the partner has not signed in yet",
-  not_positive: "corrections are as much as the earnings or more",
-  too_large: "more than all payouts together can hold",
+  not_positive: "corrections equal or exceed the earnings",
+  too_large: "above the limit of all payouts",
   below_minimum: "below the minimum payout",
 };
 
@@ -69,7 +69,7 @@ async function previewPage(c: Context<PageEnv>, problems?: Problems) {
       problems,
       head: {
         back: { href: AT, label: "Payouts" },
-        lede: "Approved commissions that no payout holds, one payout per partner and currency. Nothing is paid yet by preparing.",
+        lede: "Groups approved commissions into one payout per partner and currency. No money moves yet.",
       },
     },
     <>
@@ -139,8 +139,8 @@ function WithoutDetails({ plan: { without_details }, names }: Pick<PreparedProps
 function noneText({ skipped }: Generation, to: string | undefined): string {
   const then = to === undefined ? "" : " by then";
   return skipped.length > 0
-    ? `All that is approved${then} is carried forward`
-    : `No commission that is approved${then} waits for a payout`;
+    ? `All that is approved${then} rolls over`
+    : `No commission that is approved${then} is ready to pay`;
 }
 
 /** The minimum is the same number of smallest units in every currency. */
@@ -153,9 +153,9 @@ function Skipped({ plan: { skipped, totals }, names, program }: PreparedProps) {
       : SKIP_TEXTS[row.reason];
   return (
     <section class="card flush">
-      <h2>Carried forward</h2>
+      <h2>Rolling over</h2>
       <Table
-        label="Carried forward to the next payouts"
+        label="Rolling over to the next payouts"
         columns={[{ label: "Partner" }, { label: "Why" }, { label: "Amount", align: "end" }]}
         rows={skipped
           .slice(0, SHOWN)
@@ -189,7 +189,7 @@ function donePage(c: Context<PageEnv>, made: Generation) {
       </Notice>
       <PayNow made={made.payouts.flatMap((row) => ("id" in row ? [row] : []))} program={c.var.session.program} />
       <section class="card prose">
-        <h2>What next</h2>
+        <h2>Next steps</h2>
         <p>
           Pay them{" "}
           {connectionOf(c.var.session.program, TRANSFER_METHOD).api_key === null

@@ -23,7 +23,7 @@ export function ApplyFromField() {
       name="apply_from"
       label="Apply from"
       type="date"
-      hint="Decides the payments since the start of that day again. You see what changes before it does. Empty: payments from now on."
+      hint="Recalculates payments since the start of that day, after a preview. Empty: only new payments."
     />
   );
 }
@@ -61,7 +61,7 @@ export async function previewPage(c: Context<PageEnv>, { at, action, fields, sub
   const title = `${subject} from ${day}`;
   return framed(
     c,
-    { title, at, head: { title: `${title}?`, lede: "Nothing is changed yet." } },
+    { title, at, head: { title: `${title}?`, lede: "Nothing has changed yet." } },
     <>
       <SimulationResult of={shown} texts={textsOf(shown, day)} />
       <Form action={action} class="card stack">
@@ -72,9 +72,9 @@ export async function previewPage(c: Context<PageEnv>, { at, action, fields, sub
             <input type="hidden" name={name} value={value} />
           ))}
         <p>
-          Open commissions get their new amount. What is paid or in a payout stays, and the difference becomes a
-          commission of its own, which the next payout takes in. Rejected ones stay rejected. What else the form says is
-          saved with it.
+          Open commissions get their new amount. Commissions that are paid or in a payout stay; the difference becomes a
+          separate commission in the next payout. Rejected ones stay rejected. Your other changes in the form are saved
+          too.
         </p>
         <div class="actions">
           <button type="submit" name="apply" value="yes" class="primary">
@@ -94,10 +94,10 @@ function textsOf({ simulation, count }: ShownSimulation, day: string) {
   const looked = more
     ? `the newest ${plural(payments.length, "payment")} since ${day}`
     : `the ${plural(payments.length, "payment")} since ${day}`;
-  const older = more ? " Older ones are decided by it too, and are not looked at here." : "";
+  const older = more ? " It also applies to older ones, which this preview leaves out." : "";
   return {
     title: "What would change",
-    none: `There are no payments since ${day}. Those still to come from then are decided by it.`,
+    none: `There are no payments since ${day}. It will apply to payments of that time that arrive later.`,
     same: `It changes none of ${looked}.${older}`,
     summary: `Of ${looked}, ${countText(count)} ${count === 1 ? "earns" : "earn"} a different amount.${older}`,
     changed: "Payments that earn a different amount",

@@ -27,11 +27,11 @@ const SETTINGS = "/dashboard/settings";
 const AT = `${SETTINGS}/keys` as const;
 
 const SCOPE_TEXTS: Record<Scope, string> = {
-  read: "See everything but full payout details and secrets.",
+  read: "See everything except full payout details and secrets.",
   write: "Add and change partners, flows and settings, report sales, and reject commissions.",
   payouts:
     "Approve commissions and add bonuses; pay, mark as paid, cancel and export payouts; see and change payout details.",
-  keys: "Make and delete keys; change the providers' secrets.",
+  keys: "Create and delete keys; change the providers' secrets.",
 };
 
 /** `/dashboard/settings/keys` (PAGE-13): the keys beside the program's first. */
@@ -68,7 +68,7 @@ export const apiKeys = new Hono<PageEnv>()
         <p>
           <strong>{name}</strong>, which ends in <code>{last4}</code>
         </p>
-        <p>It stops working at once, wherever it is used. This cannot be undone.</p>
+        <p>It stops working right away, everywhere. This cannot be undone.</p>
       </>,
     );
   })
@@ -139,7 +139,7 @@ function End({ at, now }: { at: string | null; now: number }) {
 function Until({ at, now }: { at: string; now: number }) {
   return (
     <>
-      {at <= iso(now) ? "has ended" : "works until"} <When at={at} />
+      {at <= iso(now) ? "expired" : "works until"} <When at={at} />
     </>
   );
 }
@@ -174,7 +174,7 @@ export function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_
 async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems) {
   const keys = await listApiKeys(c.var.ctx);
   const head = {
-    lede: "One for each of your systems, with what it needs. Changing one disturbs no other.",
+    lede: "Use one key for each of your systems, with only the permissions it needs.",
     back: { href: SETTINGS, label: "Settings" },
   };
   return framed(
@@ -189,8 +189,8 @@ async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems
         <h2>Further keys</h2>
         {keys.length === 0 ? (
           <Empty title="No further keys yet">
-            Make one for each of your systems. A key is rotated without a gap: its successor works beside it until you
-            delete it.
+            Create one for each of your systems. To rotate a key without downtime, the old one works until you delete
+            it.
           </Empty>
         ) : (
           <KeyTable keys={keys} now={c.var.now} />
@@ -198,7 +198,7 @@ async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems
       </section>
       <IfMay right="manage">
         <section class="card" id="make">
-          <h2>Make a key</h2>
+          <h2>Create a key</h2>
           <NewKey values={values} problems={problems} />
         </section>
       </IfMay>
@@ -210,16 +210,16 @@ function NewKey({ values, problems }: { values: Values; problems: Problems | und
   // The problem is at one scope or at the whole list.
   const isUnscoped = Object.keys(problems?.fields ?? {}).some((path) => path.startsWith("scopes"));
   return (
-    <Form {...{ values, problems }} action={`${AT}#make`} class="stack form-narrow" to="make or rotate a key">
+    <Form {...{ values, problems }} action={`${AT}#make`} class="stack form-narrow" to="create or rotate a key">
       <Field
         name="name"
         label="Name"
         maxlength={MAX_API_KEY_NAME}
         required={true}
-        hint="The system that uses it. The audit log names it so."
+        hint="The system that uses it, as shown in the audit log."
       />
       <fieldset id="f-scopes" aria-describedby={isUnscoped ? "f-scopes-problem" : undefined}>
-        <legend>What it may do</legend>
+        <legend>Permissions</legend>
         <div class="rows">
           {SCOPES.map((scope) => (
             <Checkbox name="scopes" value={scope} label={<code>{scope}</code>} hint={SCOPE_TEXTS[scope]} />
@@ -233,11 +233,11 @@ function NewKey({ values, problems }: { values: Values; problems: Problems | und
       </fieldset>
       <Field
         name="expires_at"
-        label="Ends on"
+        label="Expires on"
         type="date"
-        hint="At the start of that day. Without a day it works until you delete it."
+        hint="At the start of that day. Empty: it works until you delete it."
       />
-      <Actions submit="Make the key" />
+      <Actions submit="Create the key" />
     </Form>
   );
 }
@@ -250,11 +250,11 @@ function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { 
     { title: "Your new API key", at: AT, head: { back: { href: AT, label: "API keys" } } },
     <section class="card prose">
       <Notice tone="warn">
-        <p>Copy it now: it is shown only this once.</p>
+        <p>Copy it now: we show it only once.</p>
       </Notice>
       <CopyLine label="API key" text={api_key} />
       <p>
-        {key.name}. It may: {key.scopes.join(", ")}. For your servers only.
+        {key.name}. It may: {key.scopes.join(", ")}. Use it on your servers only.
         {key.expires_at === null ? null : (
           <>
             {" "}
@@ -264,7 +264,7 @@ function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { 
       </p>
       {before === undefined ? null : (
         <p>
-          The one before, <code>sk_…{before.last4}</code>,{" "}
+          The previous key, <code>sk_…{before.last4}</code>,{" "}
           {before.expires_at === null ? "works until you delete it" : <Until at={before.expires_at} now={c.var.now} />}.
           Once your system uses the new one, <a href={`${AT}/${before.id}/delete`}>delete it</a>.
         </p>

@@ -131,14 +131,14 @@ function GeneralFields() {
         placeholder="shop.example.com"
         maxlength={253}
         inputmode="url"
-        hint="Where partners' links lead."
+        hint="The site that partners' links lead to."
       />
       <Field
         name="currency"
         label="Currency"
         required={true}
         maxlength={3}
-        hint="Locked once a commission or a lead exists. Payments in others keep theirs."
+        hint="Fixed once a commission or lead exists. Payments in other currencies keep theirs."
       />
       <Field
         name="time_zone"
@@ -146,14 +146,14 @@ function GeneralFields() {
         required={true}
         maxlength={64}
         placeholder="Europe/Berlin"
-        hint="Of the dates and times on all pages, the portal's too, and of the days of e-mails."
+        hint="For dates and times on all pages, including the portal, and for days in e-mails."
       />
       <Field
         name="brand_color"
         label="Color of e-mails"
         maxlength={7}
         placeholder="#3730a3"
-        hint="Of the buttons and the top line in e-mails from your program: # and six hexadecimal digits."
+        hint="For buttons and the top line in your program's e-mails: # and six hexadecimal digits."
       />
     </>
   );
@@ -169,7 +169,7 @@ function CommissionFields() {
         required={true}
         inputmode="decimal"
         unit="%"
-        hint="For partners without a rate of their own, where no flow matches."
+        hint="For partners without their own rate, if no flow matches."
       />
       <ApplyFromField />
       <Field
@@ -177,16 +177,16 @@ function CommissionFields() {
         label="Approve automatically after"
         inputmode="numeric"
         unit="days"
-        hint="Counted from the payment, or from its first report if later; flagged ones always wait for you. Empty: you approve all."
+        hint="From the payment, or from its first report if that is later. Flagged commissions always wait for you. Empty: you approve all by hand."
       />
       <SelectField
         name="live_only"
         label="The providers' test payments"
         options={[
           { value: "true", label: "earn nothing" },
-          { value: "false", label: "earn as real ones do" },
+          { value: "false", label: "earn like real ones" },
         ]}
-        hint="For trying things out; commissions on test payments can be paid out like any others."
+        hint="For testing. Commissions on test payments can be paid out like any others."
       />
     </>
   );
@@ -241,7 +241,7 @@ function PayoutFields({ currency }: { currency: string }) {
         label="Minimum payout"
         inputmode="decimal"
         unit={currency}
-        hint="Less than that is carried forward."
+        hint="Smaller amounts roll over to the next payout."
       />
     </>
   );
@@ -262,12 +262,12 @@ function PortalFields() {
     <>
       <SelectField
         name="sale_amounts"
-        label="What partners' customers paid"
+        label="Amounts of sales"
         options={[
           { value: "shown", label: "is shown to the partner" },
           { value: "hidden", label: "is hidden from the partner" },
         ]}
-        hint="In the portal and its files, and with it the rate of each commission. A partner who knows their rate can still work out a sale from its commission."
+        hint="In the portal and its files, along with the rate of each commission. Partners who know their rate can still work out the amount."
       />
       <TextArea
         name="assets"
@@ -275,7 +275,7 @@ function PortalFields() {
         problems={assetProblems(useProblems())}
         code={true}
         rows={6}
-        hint={`Each begins with banner:, text: or link: and a name; below it the https:// address of the picture or page, or the text, with {link} where the partner's link goes. A line --- between two; ${MAX_ASSETS} at most.`}
+        hint={`Each begins with banner:, text: or link: and a name; below it the https:// address of the picture or page, or the text, with {link} for the partner's link. Put a line --- between two; ${MAX_ASSETS} at most.`}
       />
     </>
   );
@@ -289,11 +289,11 @@ function ApplicationFields() {
         name="applications"
         label="People who apply to become partners"
         options={[
-          { value: "off", label: "cannot: there is no page for it" },
+          { value: "off", label: "cannot apply" },
           { value: "review", label: "wait until you approve them" },
           { value: "auto", label: "become partners at once" },
         ]}
-        hint="They apply at a page of your program, and prove their e-mail address."
+        hint="They apply on your program's page and verify their e-mail address."
       />
       <Field
         name="slug"
@@ -304,16 +304,16 @@ function ApplicationFields() {
       />
       <TextArea
         name="questions"
-        label="What you ask them"
+        label="Questions for applicants"
         rows={4}
-        hint={`One question on each line, ${MAX_QUESTIONS} at most; name, e-mail and website are always asked. One that ends with (optional) need not be answered.`}
+        hint={`One question on each line, ${MAX_QUESTIONS} at most; name, e-mail and website are always included. End a question with (optional) if applicants may skip it.`}
       />
       <TextArea
         name="terms"
-        label="Terms they agree to"
+        label="Terms and conditions"
         rows={6}
         maxlength={MAX_TERMS}
-        hint="Kept with each application as the number of this text, which counts up when you change it."
+        hint="We record which version of the terms each applicant accepted."
       />
     </>
   );

@@ -80,13 +80,13 @@ export const settings = new Hono<PageEnv>()
     formPage(
       c,
       {
-        ...{ title: "New API key", heading: "Make a new API key?", at: AT, back: BACK, action: `${AT}/api-key` },
-        ...{ submit: "Make a new key", kind: "danger", cancel: "Keep the old one" },
+        ...{ title: "New API key", heading: "Create a new API key?", at: AT, back: BACK, action: `${AT}/api-key` },
+        ...{ submit: "Create a new key", kind: "danger", cancel: "Keep the old one" },
       },
       <p>
-        The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working at once, wherever it is
-        used; <a href={`${AT}/keys`}>further keys</a> go on. The whole team is signed out, you too. The new key is shown
-        on the next page, once.
+        The key that ends in <code>{c.var.session.program.api_key_last4}</code> stops working right away, everywhere;{" "}
+        <a href={`${AT}/keys`}>further keys</a> keep working. Your whole team is signed out, including you. The next
+        page shows the new key once.
       </p>,
     ),
   )
@@ -141,7 +141,7 @@ function settingsPage(c: Context<PageEnv>, { edit, secretProblems }: SettingsSta
       <section class="card" id="api-key">
         <h2>API keys</h2>
         <FirstKey {...program} />
-        <p>Give each of your systems a key of its own, with what it needs and no more.</p>
+        <p>Give each of your systems its own key, with only the permissions it needs.</p>
         <p class="more">
           <a class="button" href={`${AT}/keys`}>
             Further keys
@@ -178,7 +178,7 @@ function keyPage(c: Context<PageEnv>, api_key: string) {
       <div class="card prose">
         <h1>Your new API key</h1>
         <Notice tone="warn">
-          <p>Copy it now: it is shown only this once.</p>
+          <p>Copy it now: we show it only once.</p>
         </Notice>
         <CopyLine label="API key" text={api_key} />
         <p>For your server only. The old key no longer works, and the whole team has been signed out.</p>
@@ -197,14 +197,14 @@ function YourSections() {
   return (
     <section class="card" id="sessions">
       <h2>Team</h2>
-      <p>Who signs in to this dashboard, and what they may do.</p>
+      <p>The people who can sign in to this dashboard, and their roles.</p>
       <p class="more">
         <a class="button" href={`${AT}/team`}>
           See the team
         </a>
       </p>
       <h2>Sessions</h2>
-      <p>Where you are signed in. End what you do not know, or sign out everywhere.</p>
+      <p>Sign out devices you don't recognize, or sign out everywhere.</p>
       <p class="more">
         <a class="button" href={`${AT}/sessions`}>
           See your sessions
@@ -212,7 +212,7 @@ function YourSections() {
       </p>
       <IfMay right="details">
         <h2>E-mails</h2>
-        <p>Which the program gets, and those that did not arrive.</p>
+        <p>Choose your program's e-mails, and see those that did not arrive.</p>
         <p class="more">
           <a class="button" href={`${AT}/mails`}>
             See the e-mails

@@ -22,9 +22,9 @@ const AT = `${PLACE}/team`;
 const ROLE_OPTIONS = MEMBER_ROLES.map((value) => ({ value, label: ROLE_TITLES[value] }));
 
 const MAY: Record<MemberRole, string> = {
-  owner: "Everything, the team too.",
-  finance: "Sees all, approves and rejects commissions, prepares and pays payouts.",
-  viewer: "Sees all but where payouts go, and changes nothing.",
+  owner: "Everything, including the team.",
+  finance: "Sees everything, approves and rejects commissions, prepares and pays payouts.",
+  viewer: "Read-only. Payout details are hidden.",
 };
 
 const ROLE_FORM: EditForm<Member> = {
@@ -50,7 +50,7 @@ export const team = new Hono<PageEnv>()
   .post("/:id", async (c) => {
     const edit = sentEdit(ROLE_FORM, await memberOf(c), await sentFields(c));
     const parsed = parseInput(memberPatch, { role: edit.fields.text("role") });
-    if (!parsed.ok) return teamPage(c, { refused: "There is no such role." });
+    if (!parsed.ok) return teamPage(c, { refused: "This role does not exist." });
     const { role } = parsed.value;
     return decide(c, "changed", () => updateMember(c.var.ctx, edit.row.id, { role }, edit.sent)).catch(
       async (error: unknown) => {
@@ -70,7 +70,7 @@ export const team = new Hono<PageEnv>()
         ...{ back: { href: AT, label: "Team" }, submit: "Remove", kind: "danger", cancel: "Keep" },
       },
       <p>
-        <strong>{email}</strong> is signed out at once and can no longer sign in to this program. What they did stays.
+        <strong>{email}</strong> is signed out right away and can no longer sign in to this program. Their changes stay.
       </p>,
     );
   })
@@ -102,7 +102,7 @@ interface TeamState extends Partial<Sent> {
 async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: TeamState = {}) {
   const members = await listMembers(c.var.ctx);
   const head = {
-    lede: "Who signs in to this dashboard, and what they may do.",
+    lede: "The people who can sign in to this dashboard, and their roles.",
     back: { href: PLACE, label: "Settings" },
   };
   return framed(
@@ -136,8 +136,8 @@ async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: Team
             maxlength={254}
             hint={
               c.var.ctx.mailer === null
-                ? "They sign in with it. This service sends no e-mail: whoever runs it makes them a link."
-                : "They get a link that signs in, and later ask for one on the sign-in page."
+                ? "They sign in with it. This service sends no e-mail: its operator creates a link for them."
+                : "We e-mail them a sign-in link. Later they request one on the sign-in page."
             }
           />
           <SelectField name="role" label="Role" options={ROLE_OPTIONS} />

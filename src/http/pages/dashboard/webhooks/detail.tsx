@@ -68,7 +68,7 @@ export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
             {endpoint.active ? <ActionButton action={`${path}/test`} label="Send a test event" kind="primary" /> : null}
             {endpoint.active ? (
               <ActionLink class="button" href={`${path}/recover`}>
-                Send what it missed
+                Resend missed events
               </ActionLink>
             ) : null}
             <ActionLink class="button" href={`${path}/edit`}>
@@ -89,8 +89,8 @@ export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
           undo={<ActionButton action={`${path}/switch`} values={{ active: "true" }} label="Switch on again" />}
         >
           <p>
-            We switched it off <When at={endpoint.disabled_at} />: no delivery to it had succeeded for days. Each one
-            below says why. Once it is on again, send what it missed.
+            We disabled it <When at={endpoint.disabled_at} />: no delivery had succeeded for days. See the reasons
+            below. After you enable it, resend the missed events.
           </p>
         </Notice>
       ) : null}
@@ -122,7 +122,7 @@ function Deliveries({ deliveries, path }: DeliveriesProps) {
       </div>
       {deliveries.page.total === 0 ? (
         <Empty title={deliveries.isFiltered ? "No delivery has this status" : "Nothing was sent yet"}>
-          {deliveries.isFiltered ? <a href={path}>Show all</a> : "Send a test event to see how it looks."}
+          {deliveries.isFiltered ? <a href={path}>Show all</a> : "Send a test event to see an example."}
         </Empty>
       ) : (
         <>
@@ -143,7 +143,7 @@ function Attempts({ delivery }: { delivery: DeliveryRecord }) {
   return (
     <div>
       <p>
-        {last ? resultText(last) : "not tried yet"}
+        {last ? resultText(last) : "not attempted yet"}
         {delivery.attempts.length > 1 ? ` (${plural(delivery.attempts.length, "attempt")})` : ""}
       </p>
       <details>
@@ -177,7 +177,7 @@ const ERROR_TEXTS: Record<NonNullable<AttemptRecord["error"]>, string> = {
   blocked: "blocked: the address is not public",
   http: "refused",
   redirect: "answered with a redirect",
-  secret: "not sent: the signing secret can no longer be read, rotate it",
+  secret: "not sent: the signing secret can no longer be read. Rotate it",
 };
 
 function resultText({ status_code, error }: AttemptRecord): string {

@@ -55,14 +55,14 @@ export function EndpointFields() {
         maxlength={MAX_TARGET_URL_LENGTH}
         required={true}
         placeholder="https://api.example.com/webhooks"
-        hint="https only, and reachable from the internet."
+        hint="An https address that is reachable from the internet."
       />
       <Field name="description" label="Description" maxlength={500} />
       <fieldset aria-describedby={problem === undefined ? undefined : "f-events-problem"}>
-        <legend>What to send</legend>
+        <legend>Events</legend>
         <input type="hidden" name="events" value="" />
         <div class="rows">
-          <Checkbox name="events" value="*" label="Everything" hint="What comes later too." />
+          <Checkbox name="events" value="*" label="Everything" hint="Including future event types." />
           {OUTBOUND_EVENT_TYPES.map((type) => (
             <Checkbox name="events" value={type} label={<code>{type}</code>} hint={EVENTS[type].text} />
           ))}

@@ -38,8 +38,8 @@ function recoveredTexts(count = ""): Record<string, string> {
   if (!/^[1-9]\d{0,3}$/.test(count)) return {};
   const sent = `${plural(Number(count), "delivery", "deliveries")} that failed or ${count === "1" ? "was" : "were"} missed`;
   return {
-    recovered: `${sent}: being sent again. Reload in a moment to see how it went.`,
-    recovered_part: `${sent}: being sent again. There is more: send it once these are through.`,
+    recovered: `${sent}: being resent. Reload in a moment to see the result.`,
+    recovered_part: `${sent}: being resent. There are more: resend them once these are done.`,
   };
 }
 
@@ -53,7 +53,7 @@ export const webhooks = new Hono<PageEnv>()
       </ActionLink>
     );
     const head = {
-      lede: "Your systems are notified when something happens: signed, and tried again for 14 hours if they do not answer.",
+      lede: "Notify your systems about events. Deliveries are signed, and retried for 14 hours if your server does not answer.",
       actions: addLink("Add endpoint"),
     };
     return framed(
@@ -62,7 +62,7 @@ export const webhooks = new Hono<PageEnv>()
       <section class="card flush">
         {list.length === 0 ? (
           <Empty title="No endpoints yet" action={addLink("Add your first endpoint")}>
-            Give us an address of yours, and we send commissions, partners and payouts there as they happen.
+            Add an address of your server, and we send it events about commissions, partners and payouts.
           </Empty>
         ) : (
           <EndpointTable endpoints={list} />
@@ -131,7 +131,7 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id/rotate-secret", (c) =>
     askPage(c, {
       title: "Rotate the signing secret?",
-      text: "You get a new secret. For 24 hours the header webhook-signature has a signature of the old one too: what verifies that header accepts every delivery while you change the secret on your side. X-Service-Signature is of the new one at once: what verifies that header alone refuses deliveries until it has the new secret, and they are tried again after 5 minutes. Rotating again within the 24 hours ends the oldest.",
+      text: "You get a new secret. For 24 hours, the header webhook-signature also has a signature with the old one, so a server that verifies it accepts every delivery in the meantime. X-Service-Signature uses the new secret right away: a server that verifies only this header refuses deliveries until it has the new secret, and we retry them after 5 minutes. Rotating again within 24 hours ends the oldest secret.",
       submit: "Rotate the secret",
       kind: "primary",
     }),
@@ -143,7 +143,7 @@ export const webhooks = new Hono<PageEnv>()
   .get("/:id/delete", (c) =>
     askPage(c, {
       title: "Delete this endpoint?",
-      text: "Nothing is sent to it any more, and what was still to be sent is given up. To stop for a while only, switch it off.",
+      text: "We stop sending to it, and pending deliveries are canceled. To pause it, switch it off instead.",
       submit: "Delete the endpoint",
       kind: "danger",
     }),
@@ -207,7 +207,7 @@ async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
   return formPage(
     c,
     {
-      ...{ title: "Send what it missed?", at: AT, problems, values: { since }, back: placeOf(id) },
+      ...{ title: "Resend missed events?", at: AT, problems, values: { since }, back: placeOf(id) },
       ...{ submit: "Send", cancel: "Back" },
     },
     <>
@@ -215,9 +215,9 @@ async function recoverPage(c: Context<PageEnv>, problems?: Problems) {
         <strong>{url}</strong>
       </p>
       <p>
-        Every event that failed, was blocked, or was missed while the endpoint was off is sent again, also where it was
-        tried up to five days before that day and failed since; what waits for its next attempt is tried at once. What
-        has arrived, or is on its way, is not.
+        This resends every event that failed, was blocked, or was missed while the endpoint was off, including events
+        from up to five days earlier that failed since then. Deliveries that wait for a retry are attempted right away.
+        Events that arrived, or are on their way, are not sent again.
       </p>
       <Field name="since" label="Since" type="date" required />
     </>,
@@ -255,11 +255,11 @@ function secretPage(c: Context<PageEnv>, title: string, { endpoint, secret }: En
     <section class="card prose">
       <h2>Signing secret</h2>
       <Notice tone="warn">
-        <p>Copy it now: it is shown only this once.</p>
+        <p>Copy it now: we show it only once.</p>
       </Notice>
       <CopyLine label="signing secret" text={secret} />
       <p>
-        Check every delivery with it: the header <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body,
+        Verify every delivery with it: the header <code>X-Service-Signature</code> is the hex HMAC-SHA256 of the body,
         keyed with this whole text. Standard Webhooks libraries work too, with the headers <code>webhook-id</code>,{" "}
         <code>webhook-timestamp</code> and <code>webhook-signature</code>.
       </p>

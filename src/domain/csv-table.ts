@@ -126,9 +126,9 @@ class Records {
 
   table(): CsvTable {
     if (this.#state === "quoted") return { ok: false, message: "A quoted cell is not closed." };
-    if (!this.#columns) return { ok: false, message: "There is nothing in it." };
+    if (!this.#columns) return { ok: false, message: "The file is empty." };
     if (this.#columnCount > MAX_COLUMNS) {
-      return { ok: false, message: `That is ${this.#columnCount} columns; at most ${MAX_COLUMNS} are read.` };
+      return { ok: false, message: `The file has ${this.#columnCount} columns; the limit is ${MAX_COLUMNS}.` };
     }
     if (this.#headProblem !== null) return { ok: false, message: this.#headProblem };
     return { ok: true, columns: this.#columns, lines: this.#lines, count: this.#count };

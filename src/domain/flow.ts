@@ -171,13 +171,13 @@ export function flowProblem(
 ): { path: string; message: string } | null {
   if (flow.event === "lead_created") {
     if (flow.action_type !== "flat") {
-      return { path: "action_type", message: "A flow of leads gives a flat amount: nothing is paid by a lead." };
+      return { path: "action_type", message: "A flow for leads pays a flat amount, because leads have no payment." };
     }
     const wrong = (flow.conditions ?? []).findIndex(({ field }) => !OF_LEADS.includes(field));
     if (wrong >= 0) {
       return {
         path: `conditions.${wrong}.field`,
-        message: `A lead has none: a flow of leads asks for ${OF_LEADS.join(" or ")}.`,
+        message: `Leads do not have this field: use ${OF_LEADS.join(" or ")}.`,
       };
     }
   }

@@ -40,7 +40,7 @@ export function readCodes(cell: string, params: readonly string[]): CellReading<
     if (!SLUG_PATTERN.test(code)) {
       return { ok: false, message: `${quoted(code)} cannot be a slug, which is 1 to 64 letters, digits, - or _.` };
     }
-    if (codes.length >= MAX_CODES) return { ok: false, message: `At most ${MAX_CODES} codes are read of a line.` };
+    if (codes.length >= MAX_CODES) return { ok: false, message: `At most ${MAX_CODES} codes per line are allowed.` };
     if (!codes.some((other) => other.toLowerCase() === code.toLowerCase())) codes.push(code);
   }
   return { ok: true, value: codes };
@@ -50,7 +50,7 @@ export function readCodes(cell: string, params: readonly string[]): CellReading<
 export function splitPromotionCodes(cell: string): CellReading<string[]> {
   const codes = splitCodes(cell);
   if (codes.length <= MAX_CODES) return { ok: true, value: codes };
-  return { ok: false, message: `At most ${MAX_CODES} codes are read of a line.` };
+  return { ok: false, message: `At most ${MAX_CODES} codes per line are allowed.` };
 }
 
 function codeInLink(link: string, params: readonly string[]): string | null {

@@ -84,7 +84,7 @@ export function checksOf(page: SitePage | PageTrouble, expected: Expected): Chec
   const { url } = script;
   return [
     ok,
-    passed("script", `The script is there, from ${url.href}.`),
+    passed("script", `The script is on the page, from ${url.href}.`),
     programCheck(optionOf(script, "program"), expected),
     ...policyChecks(page, script),
     addressCheck(script, expected),
@@ -194,25 +194,24 @@ function addressCheck(script: FoundScript, { script_url, arrives }: Expected): C
 
 function clickCheck({ has_clicks, try_url }: Expected): Check {
   return has_clicks
-    ? passed("click", "Clicks have come.")
+    ? passed("click", "Clicks are arriving.")
     : failed(
         "click",
         "no_click",
-        `No click has come yet. Open ${try_url} in a browser without a blocker: the slug is a partner's.`,
+        `No click yet. Open ${try_url} in a browser without a blocker: the slug is a partner's.`,
       );
 }
 
 const PAGE_TEXTS: Record<PageTrouble["reason"], (found: string) => string> = {
-  refused: (found) => `The page was not asked: ${found}. Give the public https address of a page of your site.`,
+  refused: (found) => `We did not open the page: ${found}. Use the public https address of a page of your site.`,
   dns: (found) => `The name of the host cannot be looked up (${found}). Check its spelling and the domain's DNS.`,
   unreachable: () => "The page's host cannot be reached. Check that the site is up, and that its certificate is valid.",
   timed_out: () => "The page did not answer in time. Check that the site is up, then try again.",
-  too_many_redirects: (found) =>
-    `The page redirects again and again, at last to ${found}. Give the address it ends at.`,
+  too_many_redirects: (found) => `The page redirects too often, at last to ${found}. Use its final address.`,
   status: (found) =>
-    `The page answers with HTTP ${found}. Give a page that visitors see without signing in; a firewall may refuse requests of servers.`,
-  not_html: (found) => `What is there is not an HTML page but ${found}. Give the address of a page.`,
-  too_large: () => "The page is larger than 2 MiB, which is the most that is read. Give another page of the site.",
+    `The page answers with HTTP ${found}. Use a page that visitors see without signing in; a firewall may refuse requests from servers.`,
+  not_html: (found) => `The address returns ${found} instead of an HTML page. Use the address of a page.`,
+  too_large: () => "The page is larger than the limit of 2 MiB. Use another page of the site.",
 };
 
 function passed(check: CheckName, text: string): Check {

@@ -80,7 +80,7 @@ export function toAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof CommitConflict) {
     // Other writers changed the same rows until this request ran out of attempts; it wrote no change.
-    return new AppError("storage_unavailable", "This is being changed too often at once; try again.", {
+    return new AppError("storage_unavailable", "Too many changes at the same time; try again.", {
       retryAfter: 1,
       cause: thrown,
     });
@@ -91,7 +91,7 @@ export function toAppError(thrown: unknown): AppError {
     });
   }
   if (thrown instanceof Error && thrown.message === CUT_OFF) {
-    return new AppError("invalid_json", "The body ended before all of it had come.", { cause: thrown });
+    return new AppError("invalid_json", "The body is incomplete.", { cause: thrown });
   }
   if (thrown instanceof HTTPException) {
     if (thrown.status === 400) return new AppError("invalid_json", "The body is not valid JSON.");

@@ -100,11 +100,12 @@ async function understand({ c, provider }: Arrival, ctx: ProgramCtx, json: JsonB
 
 /** Problems that the owner must fix; the provider then sends the event again. */
 const OWNERS: Partial<Record<UnreadReason, string>> = {
-  no_api_key: "This event only names what happened, and the program has no API key to read it with yet.",
-  api_key_refused: "This event only names what happened, and the provider does not accept the program's API key.",
-  permission_missing: "This event only names what happened, and the program's API key lacks the permission to read it.",
-  test_key:
-    "This event only names what happened in live mode, and the program's API key is of the provider's test mode.",
+  no_api_key: "This event only has a reference to its data, and the program has no API key to read it yet.",
+  api_key_refused:
+    "This event only has a reference to its data, and the provider does not accept the program's API key.",
+  permission_missing:
+    "This event only has a reference to its data, and the program's API key lacks the permission to read it.",
+  test_key: "This event only has a reference to its data in live mode, and the program's API key is a test-mode key.",
 };
 
 const RETRY_SECONDS = 60;
@@ -113,7 +114,7 @@ const RETRY_SECONDS = 60;
 function unread({ reason, retry_after_ms }: Unread): AppError {
   const message = OWNERS[reason];
   if (message !== undefined) return new AppError("provider_not_configured", message);
-  return new AppError("provider_unavailable", "This event only names what happened, and it could not be read.", {
+  return new AppError("provider_unavailable", "This event only has a reference to its data, which could not be read.", {
     retryAfter: retry_after_ms === null ? RETRY_SECONDS : Math.ceil(retry_after_ms / 1000),
   });
 }

@@ -106,7 +106,9 @@ async function takePlace(room: Room, asked: number, caller: CallerKeys | null): 
     }
     await wait(LOOK_MS);
   }
-  throw new AppError("rate_limited", "Too many bodies at once; send it again.", { retryAfter: WAIT_MS / SECOND });
+  throw new AppError("rate_limited", "Too many large requests at the same time; try again.", {
+    retryAfter: WAIT_MS / SECOND,
+  });
 }
 
 function sumOf(places: readonly Place[]): number {
@@ -136,7 +138,7 @@ async function readBody(
   if (ended === "complete") return bytes;
   if (ended === "full") throw tooLong();
   await onMissing();
-  throw new AppError("invalid_json", "The body ended before all of it had come.");
+  throw new AppError("invalid_json", "The body is incomplete.");
 }
 
 interface Filled {

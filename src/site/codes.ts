@@ -27,14 +27,14 @@ const ATTEMPT_TEXTS: Record<AttemptError, string> = {
 
 /** Outcomes of events and reports other than those of payments. */
 const EVENT_OUTCOME_TEXTS: Record<Exclude<EventOutcome, Outcome>, string> = {
-  adjusted: "What was paid is corrected: by a refund, a chargeback or one that was taken back. The commission follows.",
-  waiting: "It is about a payment that has not been reported yet, and counts as soon as that comes.",
+  adjusted: "The paid amount changed, by a refund, a chargeback or its reversal. The commission follows.",
+  waiting: "Its payment has not been reported yet. It counts as soon as the payment arrives.",
   flagged:
-    "The payment is disputed, or its subscription was canceled. No money has gone back; a commission that is not paid yet waits for a person.",
+    "The payment is disputed, or its subscription was canceled. No money was returned; an unpaid commission waits for review.",
   remembered:
-    "What it says of a subscription or a customer is kept: a partner or a code that is named counts for later payments that name none.",
-  linked: "It says which ids name the same payment, or what a promotion code is called. That is kept.",
-  ignored: "It says nothing that the service uses; `reason` says why.",
+    "Its partner or code is stored for the subscription or the customer, and counts for later payments without one.",
+  linked: "It links ids of one payment, or has the name of a promotion code. Both are stored.",
+  ignored: "It has no data that the service uses; `reason` explains why.",
 };
 
 const withHelp = (texts: Record<string, { why: string; help: string }>) =>
@@ -54,7 +54,7 @@ export const CODE_TABLES: readonly CodeTable[] = [
   {
     name: "review",
     title: "Why a commission is flagged",
-    about: "`review_reason` of a commission. Flagged ones wait for a person.",
+    about: "`review_reason` of a commission. Flagged ones wait for review.",
     rows: Object.entries(REVIEW_TEXTS).map(([code, text]) => ({ code, text })),
   },
   {

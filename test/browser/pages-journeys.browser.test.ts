@@ -228,7 +228,7 @@ for (const scripts of [true, false]) {
       await page.getByLabel("Content").selectOption("customers");
       await page.getByLabel("Or paste it here").fill("uid,whose\ncus_1,lin\n");
       await page.getByRole("button", { name: "Preview" }).click();
-      await see(page, "No column holds the partner.");
+      await see(page, "No column has the partner.");
       await page.getByLabel("whose").selectOption("Partner's code or link");
       await page.getByRole("button", { name: "Preview again" }).click();
       await see(page, "1 customer to assign to partners");

@@ -154,8 +154,8 @@ describe("npm run deploy, where the platform fails", () => {
       world.platform.failWhen = (call) => (isGone ||= call === `PUT /accounts/:id/workers/scripts/${WORKER}`);
       const { code, printed } = await world.deployInCi();
       assert.equal(code, 1);
-      assert.ok(printed.some((line) => line.startsWith("It could not be looked up which version runs")));
-      assert.equal(printed.at(-1), "Run the same command again: it goes on from here.");
+      assert.ok(printed.some((line) => line.startsWith("Could not look up which version is running")));
+      assert.equal(printed.at(-1), "Run the same command again: it continues from here.");
     }));
 
   it("names the permission that the domain lacked, with the new version running", () =>
@@ -164,7 +164,7 @@ describe("npm run deploy, where the platform fails", () => {
       world.platform.granted.push("Workers Scripts: Edit", "Zone: Read");
       const { code, printed } = await world.deployInCi();
       assert.equal(code, 1);
-      assert.ok(printed.some((line) => line.startsWith("The new version runs, but")));
+      assert.ok(printed.some((line) => line.startsWith("The new version is running, but")));
       assert.equal(printed.at(-1), "The token lacks a permission: Zone, Workers Routes: Edit.");
       world.platform.granted.push("Workers Routes: Edit");
       const again = await world.deploy(null);
@@ -179,7 +179,7 @@ describe("npm run deploy, where the platform fails", () => {
       assert.ok(printed.includes("Not set yet, and asked for again: ADMIN_TOKEN, ENCRYPTION_KEY."));
       world.platform.failWhen = (call) => call.endsWith("/schedules");
       const partly = await world.deploy(["", ""]);
-      assert.ok(partly.printed.some((line) => line.startsWith("The new version runs, but")));
+      assert.ok(partly.printed.some((line) => line.startsWith("The new version is running, but")));
       assert.ok(!partly.printed.some((line) => line.startsWith("Not set yet")));
       world.platform.failWhen = () => false;
       const last = await world.deploy([]);
@@ -192,8 +192,8 @@ describe("npm run deploy, where the platform fails", () => {
       world.answers = () => false;
       const first = await world.deploy(["1"], `--secrets-file=${world.secretsFile}`);
       assert.equal(first.code, 1);
-      assert.ok(first.printed.includes(`${WAY.origin}/healthz does not answer 200.`));
-      assert.match(first.printed.at(-1) ?? "", /^The version is deployed\. Look again in some minutes/);
+      assert.ok(first.printed.includes(`${WAY.origin}/healthz does not answer with 200.`));
+      assert.match(first.printed.at(-1) ?? "", /^The version is deployed\. Check again in a few minutes/);
       assert.ok(!first.printed.some((line) => line.includes("rollback")));
       const second = await world.deploy(["1"]);
       assert.match(second.printed.at(-1) ?? "", /npx wrangler rollback --env=/);

@@ -119,11 +119,11 @@ describe("npm run deploy, where it is ended", () => {
       const script = `/accounts/:id/workers/scripts/${WORKER}`;
       for (const [name, is_done, signal, said] of [
         ["GET /accounts/:id/queues", false, "SIGTERM", /^GET .* got no answer: The command was ended \(SIGTERM\)\.$/m],
-        [MIGRATIONS[0]!, false, "SIGTERM", /^No version was deployed, and none runs yet\./m],
-        [MIGRATIONS[0]!, true, "SIGINT", /^No version was deployed, and none runs yet\./m],
-        [`PUT ${script}`, false, "SIGHUP", /^No version was deployed, and none runs yet\./m],
-        [`PUT ${script}`, true, "SIGTERM", /^The new version runs, but/m],
-        [`POST ${script}/deployments`, false, "SIGINT", /the version before runs on\./m],
+        [MIGRATIONS[0]!, false, "SIGTERM", /^No version was deployed, and none is running yet\./m],
+        [MIGRATIONS[0]!, true, "SIGINT", /^No version was deployed, and none is running yet\./m],
+        [`PUT ${script}`, false, "SIGHUP", /^No version was deployed, and none is running yet\./m],
+        [`PUT ${script}`, true, "SIGTERM", /^The new version is running, but/m],
+        [`POST ${script}/deployments`, false, "SIGINT", /the previous version keeps running\./m],
       ] as const) {
         const before = stateOf(world, WAY);
         const { pid, ended } = world.startInCi();

@@ -204,7 +204,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       world.account.addZone("example.com");
       const bound = '[[send_email]]\nname = "EMAIL"\n\n[[d1_databases]]';
       await world.configure((text) => withDomain(text).replace("[[d1_databases]]", bound));
-      await refuses(world, /EMAIL is bound, but EMAIL_FROM is no address/, () => world.deployInCi());
+      await refuses(world, /EMAIL is bound, but EMAIL_FROM is not an address/, () => world.deployInCi());
     }));
 
   it("a token without a permission, which its last line names", () =>

@@ -32,8 +32,8 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
         [CONFLICT, "n"],
       ]);
       endsWith(first, 1);
-      assert.match(first.screen, /The new version runs, but/);
-      assert.match(first.screen, /Run the same command again: it goes on from here\.\s*$/);
+      assert.match(first.screen, /The new version is running, but/);
+      assert.match(first.screen, /Run the same command again: it continues from here\.\s*$/);
       assert.deepEqual(world.account.domains, []);
       assert.equal(world.account.script(WORKER).crons.length, 3);
 
@@ -52,7 +52,7 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       const version = world.account.runningVersion(WORKER)?.id;
       const third = await world.deployAtTerminal([["Would you like to continue?", "n"]]);
       endsWith(third, 1);
-      assert.match(third.screen, /No new version was deployed: the version before runs on\./);
+      assert.match(third.screen, /No new version was deployed: the previous version keeps running\./);
       assert.equal(world.account.runningVersion(WORKER)?.id, version);
     }));
 
@@ -81,9 +81,9 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       const name: Typed = ["no workers.dev name yet", "somebody\r"];
       const first = await world.deployAtTerminal([domain, ...secrets, name]);
       endsWith(first, 1);
-      assert.match(first.screen, /No version was deployed, and none runs yet\./);
+      assert.match(first.screen, /No version was deployed, and none is running yet\./);
       assert.match(first.screen, /Not set yet, and asked for again: ADMIN_TOKEN, ENCRYPTION_KEY\./);
-      assert.match(first.screen, /Run the same command again: it goes on from here\.\s*$/);
+      assert.match(first.screen, /Run the same command again: it continues from here\.\s*$/);
       assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS.slice(0, 1));
 
       const script = `/accounts/:id/workers/scripts/${WORKER}`;
@@ -91,14 +91,14 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
         call === `PUT ${script}` ? { how: "hangs", is_done: true, meanwhile } : null;
       const second = await world.deployAtTerminal([domain, ...secrets]);
       endsWith(second, 1);
-      assert.match(second.screen, /The new version runs, but/);
+      assert.match(second.screen, /The new version is running, but/);
       assert.deepEqual(await world.filesLeft(), []);
 
       world.platform.faultAt = ({ call }) =>
         call === `POST ${script}/subdomain` ? { how: "refused", is_done: false } : null;
       const third = await world.deployAtTerminal([]);
       endsWith(third, 1);
-      assert.match(third.screen, /The new version runs, but/);
+      assert.match(third.screen, /The new version is running, but/);
 
       world.platform.faultAt = () => null;
       const last = await world.deployAtTerminal([]);
@@ -112,7 +112,7 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       world.isLoggedIn = false;
       const { code, screen } = await world.deployAtTerminal([]);
       assert.equal(code, 1);
-      assert.match(screen, /Nobody is logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN/);
+      assert.match(screen, /You are not logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN/);
       assert.deepEqual(world.platform.calls, []);
     }));
 });

@@ -210,7 +210,7 @@ describe("a first deploy, from an empty account", () => {
       assert.equal(first.code, 0, first.printed.join("\n"));
       assert.ok(
         first.printed.some((line) =>
-          /^E-mail: no mail can be sent from mail\.example\.com\..*DMARC record with p=reject/.test(line),
+          /^E-mail: mail cannot be sent from mail\.example\.com\..*DMARC record with p=reject/.test(line),
         ),
       );
       await assertWhole(world, WORKER, `https://${DOMAIN}`);
@@ -226,7 +226,7 @@ describe("a first deploy, from an empty account", () => {
       assert.deepEqual(
         third.printed.filter((line) => line.startsWith("E-mail:")),
         [
-          "E-mail: it could not be looked up whether mail can be sent from mail.example.com. The token lacks a permission: Account, Email Sending: Read.",
+          "E-mail: could not check whether mail can be sent from mail.example.com. The token lacks a permission: Account, Email Sending: Read.",
         ],
       );
     }));

@@ -90,7 +90,7 @@ describe("npm run deploy, where a call of the platform fails", () => {
         },
         ({ printed }) =>
           assert.equal(
-            printed.some((line) => line.startsWith("E-mail: it could not be")),
+            printed.some((line) => line.startsWith("E-mail: could not")),
             ofMail,
           ),
       );

@@ -349,7 +349,7 @@ describe("the owner's decision", () => {
     });
     expect((await grant(program, nameless)).body.error).toMatchObject({
       code: "invalid_transition",
-      message: expect.stringContaining("names no customer"),
+      message: expect.stringContaining("did not report"),
     });
     await program.api("DELETE", `/api/v1/partners/${jane.id}`);
     expect(

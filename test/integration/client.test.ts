@@ -180,7 +180,7 @@ describe("the typed client", () => {
     expect((await clientOf(program).flows.$post({ json: flow })).status).toBe(201);
     const account = { id: "u1", email: "kim@customer.example", ref: slug };
     expect(await reportSignUp(...ours, account)).toBe("commission");
-    await expect(reportSignUp(...ours, { ...account, ref: "other" })).rejects.toThrow("reported before");
+    await expect(reportSignUp(...ours, { ...account, ref: "other" })).rejects.toThrow("already reported");
     vi.unstubAllGlobals();
   });
 });

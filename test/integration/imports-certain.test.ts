@@ -73,7 +73,7 @@ describe("a customer is bound (IMP-4)", () => {
         "8 partner_email: There is no such partner. Import the partners first.",
         "9 partner_code: “b.ob” cannot be a slug, which is 1 to 64 letters, digits, - or _.",
         "10 partner_email: This must be an e-mail address.",
-        "12 partner_code: It names no partner.",
+        "12 partner_code: It does not name a partner.",
       ]);
     }
     expect(await bindingsOf(program)).toEqual(["cus_10 bob"]);
@@ -173,11 +173,11 @@ describe("a customer is bound (IMP-4)", () => {
     ].join("\n");
     const { body } = await sendImport(program, CUSTOMERS, file);
     expect(reported(body)).toEqual([
-      "2 customer_id: Line 4 says something else of this customer.",
-      "3 customer_id: Line 4 says something else of this customer.",
-      "4 customer_email: Line 2 says something else of this customer.",
+      "2 customer_id: Line 4 contradicts this line about the customer.",
+      "3 customer_id: Line 4 contradicts this line about the customer.",
+      "4 customer_email: Line 2 contradicts this line about the customer.",
       "5 partner_code: There is no such partner. Import the partners first.",
-      "6 customer_id: Line 5 says something else of this customer.",
+      "6 customer_id: Line 5 contradicts this line about the customer.",
     ]);
     expect(await bindingsOf(program)).toEqual([]);
   });

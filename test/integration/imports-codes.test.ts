@@ -108,7 +108,7 @@ describe("the column promotion_codes", () => {
       "of a crowd",
       Array.from({ length: 21 }, (_, i) => `C${i}`).join(";"),
       QUERY,
-      /^At most 20 codes are read of a line\. Left out\.$/,
+      /^At most 20 codes per line are allowed\. Left out\.$/,
     ],
   ])("leaves out a code %s, with a note, and takes its line (IMP-7)", async (_, cell, query, message) => {
     const program = await makeProgram();

@@ -104,7 +104,12 @@ describe("an imported customer", () => {
       const { body } = await sendImport(program, CUSTOMERS, file);
       expect(countsOf(body)).toEqual([1, 0, 0, 1, 0]);
       expect(body.problems).toEqual([
-        { line: 2, column: "customer_id", outcome: "left_out", message: "This customer is another partner's already." },
+        {
+          line: 2,
+          column: "customer_id",
+          outcome: "left_out",
+          message: "This customer already belongs to another partner.",
+        },
       ]);
       await sendA(program, sessionCompleted({ id: "cs_1", customer: "cus_1", created: soon() }));
       await sendA(program, sessionCompleted({ id: "cs_2", ref: "bob", customer: "cus_2", created: soon() }));
@@ -212,8 +217,8 @@ describe("a file of customers", () => {
       body.problems.map(({ line, column, outcome, message }) => `${line} ${column} ${outcome} ${message}`),
     ).toEqual([
       "2 State left_out The referral does not count in this state.",
-      "3 null left_out It names no customer.",
-      "4 null left_out It names no partner.",
+      "3 null left_out It does not name a customer.",
+      "4 null left_out It does not name a partner.",
       "5 State left_out The referral does not count in this state.",
       "6 Token refused This line names two partners.",
       "7 Token refused There is no such partner. Import the partners first.",
@@ -282,7 +287,7 @@ describe("a file of customers", () => {
     expect(body.problems.map(({ line, column, message }) => `${line} ${column}: ${message}`)).toEqual([
       `2 uid: ${form}`,
       `3 uid: ${form}`,
-      "4 email: Payments of Paddle have no e-mail address: give the customer's id there.",
+      "4 email: Payments of Paddle have no e-mail address: use the customer's id.",
     ]);
   });
 

@@ -97,7 +97,7 @@ describe("a line (IMP-2)", () => {
     const { status, body } = await sendImport(program, { kind: "partners", dry_run: "true" }, file.join("\n"));
     expect([status, countsOf(body)]).toEqual([200, [1, 0, 0, 0, 2]]);
     expect(body.problems.map(({ message }) => message)).toEqual([
-      "Its cells have 20014 characters; at most 16384 are read.",
+      "Its cells have 20014 characters; the limit is 16384.",
       `“https://old.example/${"x".repeat(40)}…” is too long for a code or a link.`,
     ]);
   });

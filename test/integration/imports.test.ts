@@ -249,7 +249,7 @@ describe("a file of partners (IMP-1)", () => {
       const { body } = await sendImport(program, { ...query, dry_run }, file);
       expect([countsOf(body), body.problems]).toEqual([[3, 0, 0, 0, 0], []]);
       expect(body.notes.map(({ line, column, message }) => `${line} ${column}: ${message}`)).toEqual([
-        "2 Payout method: “Store credit” is not a known payout method. It is one of wallet, provider_a, bank_transfer, crypto, or a word for one. Left out. The address is taken for a wallet's.",
+        "2 Payout method: “Store credit” is not a known payout method. Use one of wallet, provider_a, bank_transfer, crypto, or a common word for it. Left out. The address is used for wallet payouts.",
         "2 Commission rate: “$30” is not a percentage. Left out. A new partner earns the program's rate, not one of their own.",
         "2 State: “suspicious” is not a known state: write active, invited or deactivated. Left out. A new partner is invited.",
         expect.stringMatching(/^3 PayPal email: .*e-mail address. Left out.$/),
@@ -381,15 +381,15 @@ describe("a file that is (IMP-1)", () => {
   });
 
   it.each([
-    ["empty", "", "There is nothing in it."],
+    ["empty", "", "The file is empty."],
     ["only names", "email,code\n", "There is no line below the column names."],
     [
       "without the code",
       "email,name\na@b.co,x",
-      "No column holds the code in the partner's link. Choose one, or call one code.",
+      "No column has the code in the partner's link. Choose one, or name one code.",
     ],
-    ["with a name twice", "email,code,E-mail\na@b.co,a,b@b.co", "The column email is there twice."],
-    ["all columns", `${"x,".repeat(1_000)}x\n1\n`, "That is 1001 columns; at most 200 are read."],
+    ["with a name twice", "email,code,E-mail\na@b.co,a,b@b.co", "The column email occurs twice."],
+    ["all columns", `${"x,".repeat(1_000)}x\n1\n`, "The file has 1001 columns; the limit is 200."],
     ["cut off", 'email,code\n"a@b.co,a', "A quoted cell is not closed."],
     ["a spreadsheet", "PK\u0003\u0004\u0014\0", "This is not a CSV file. Export or save it as CSV."],
   ])("%s is refused as a whole", async (_, file, message) => {
@@ -405,7 +405,7 @@ describe("a file that is (IMP-1)", () => {
     const file = (count: number) =>
       ["email,code", ...Array.from({ length: count }, (_, i) => `p${i}@many.example,p${i}`)].join("\n");
     const tooMany = await sendImport(program, query, file(5_001));
-    expect(tooMany.body.error?.details?.[0]?.message).toBe("That is 5001 lines; at most 5000 at a time.");
+    expect(tooMany.body.error?.details?.[0]?.message).toBe("The file has 5001 lines; the limit is 5000 at a time.");
     const tooLarge = await sendImport(program, query, `email,code\n${"x".repeat(1024 * 1024)}`);
     expect([tooLarge.status, tooLarge.body.error?.code]).toEqual([413, "payload_too_large"]);
     const most = await sendImport(program, query, file(5_000));

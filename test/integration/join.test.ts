@@ -356,7 +356,10 @@ describe("the proof of the address (JOIN-5)", () => {
     const [mail] = await mailTo(program, fields["email"]!);
     const [draft] = await rowsOf(program, "application_drafts");
     const reply = await follow(linkIn(mail!.text));
-    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("We have received your application")]);
+    expect([reply.status, textOf(reply.body)]).toEqual([
+      200,
+      expect.stringContaining("We have received your application"),
+    ]);
     const again = await follow(linkIn(mail!.text));
     expect([again.status, textOf(again.body)]).toEqual([200, textOf(reply.body)]);
     const [row, ...others] = await rowsOf(program);
@@ -457,7 +460,9 @@ describe("what the page says of a proof is true (JOIN-5)", () => {
     await program.api("POST", `/api/v1/applications/${first!.id}/decline`, {});
     await program.api("POST", `/api/v1/applications/${second!.id}/approve`);
     const texts = [await said(declined), await said(approved)];
-    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|received|review/.test(text))).toHaveLength(1);
+    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|received|review/.test(text))).toHaveLength(
+      1,
+    );
     expect(texts.filter((text) => /You are a partner/.test(text))).toHaveLength(1);
   });
 

@@ -264,9 +264,9 @@ describe("the import of partners (PAGE-7)", () => {
   });
 
   it.each([
-    ["", "There is nothing in it."],
-    ["email,name\na@b.co,x", "No column holds the code in the partner's link."],
-    ["email,slug,E-mail\na@b.co,x,1", "The column email is there twice."],
+    ["", "The file is empty."],
+    ["email,name\na@b.co,x", "No column has the code in the partner's link."],
+    ["email,slug,E-mail\na@b.co,x,1", "The column email occurs twice."],
     ["email,slug", "There is no line below the column names."],
     ['email,slug\n"a@b.co,x', "A quoted cell is not closed."],
   ])("refuses %j and shows why", async (csv, message) => {
@@ -289,7 +289,7 @@ describe("the import of partners (PAGE-7)", () => {
     const csv = "promoter,handle,clicks\nann@import.example,ann,7\n";
     const sent = { csv, product: "firstpromoter", kind: "partners" };
     const first = await visitor.post("/dashboard/partners/import", sent);
-    expect([first.status, textOf(first.body).includes("No column holds the partner's e-mail address")]).toEqual([
+    expect([first.status, textOf(first.body).includes("No column has the partner's e-mail address")]).toEqual([
       422,
       true,
     ]);

@@ -158,7 +158,9 @@ describe("all that match (PAGE-7)", () => {
     for (const sent of [fields, { ...fields, include_flagged: "on" }]) {
       const refused = await boss.post(action, sent);
       expect(refused.status).toBe(422);
-      expect(textOf(refused.body)).toContain("More match by now than you were shown. Please check the numbers again.");
+      expect(textOf(refused.body)).toContain(
+        "More commissions match now than you were shown. Please check the numbers again.",
+      );
       expect(textOf(refused.body)).toContain("Approve 3 commissions");
       expect(await statuses(month)).toEqual(["pending", "pending", "pending", "pending!"]);
     }

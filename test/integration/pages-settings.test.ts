@@ -222,7 +222,7 @@ describe("further API keys (PAGE-13)", () => {
       [{ name: "", scopes: "read" }, "This must not be empty."],
       [{ name: "Typed name" }, "Choose at least one."],
       [{ name: "Typed name", scopes: "everything" }, "Choose at least one."],
-      [{ name: "Typed name", scopes: "keys", expires_at: "2020-01-01" }, "This time is over."],
+      [{ name: "Typed name", scopes: "keys", expires_at: "2020-01-01" }, "This time is in the past."],
     ] as const) {
       const reply = await boss.post(KEYS, typed);
       expect([typed, reply.status]).toEqual([typed, 422]);

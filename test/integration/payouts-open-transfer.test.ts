@@ -297,7 +297,7 @@ describe("an open transfer", () => {
     await reconcileAt(vendor, later(1));
     const waiting = await payoutById(payout.id);
     expect(waiting).toMatchObject({ status: "processing", failure_code: "provider_not_configured" });
-    expect(waiting.failure_message).toContain("test mode, in which no money moves");
+    expect(waiting.failure_message).toContain("test-mode key, which moves no money");
     expect([vendor.transfers, await eventsOf(program, "payout.paid")]).toEqual([[], []]);
     await program.api("PATCH", "/api/v1/programs/me", { live_only: false });
     await reconcileAt(vendor, later(3));

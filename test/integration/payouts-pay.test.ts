@@ -268,7 +268,7 @@ describe("paying a payout", () => {
     const owner = await signInOwner(program);
     for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
       const said = textOf((await owner.post(path, { move: "pay", ids: payout.id })).body);
-      expect(said).toContain("cannot be used any more. Store it in the settings again.");
+      expect(said).toContain("can no longer be used. Store it in the settings again.");
     }
     await setSecrets(program.id, { provider_a_api_key: null });
     await refuses(409, "provider_not_configured");
@@ -289,9 +289,9 @@ describe("paying a payout", () => {
     const refuses = async () => {
       const reply = await pay(program, payout.id);
       expect([reply.status, reply.body.error?.code]).toEqual([409, "provider_not_configured"]);
-      expect(reply.body.error?.message).toContain("test mode, in which no money moves");
+      expect(reply.body.error?.message).toContain("test-mode key, which moves no money");
       for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
-        expect(textOf((await owner.post(path, { move: "pay", ids: payout.id })).body)).toContain("no money moves");
+        expect(textOf((await owner.post(path, { move: "pay", ids: payout.id })).body)).toContain("moves no money");
       }
       const account = await program.api<PayoutBody>("POST", `/api/v1/partners/${world.partner_id}/provider-a-account`);
       expect([account.status, account.body.error?.code]).toEqual([409, "provider_not_configured"]);

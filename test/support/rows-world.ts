@@ -180,7 +180,7 @@ async function newKey(program: TestProgram, name: string): Promise<string> {
   return (await program.api<{ id: string }>("POST", "/api/v1/api-keys", { name, scopes: ["read"] })).body.id;
 }
 
-/** Applications that wait, of people with a name of their own. */
+/** Open applications, of people with a name of their own. */
 async function newApplications(program: TestProgram, name: string): Promise<string[]> {
   const now = Date.now();
   const ids = Array.from({ length: 4 }, () => newId("application", now));

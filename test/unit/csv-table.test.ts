@@ -85,10 +85,10 @@ describe("a CSV table", () => {
   });
 
   it.each([
-    ["", "There is nothing in it."],
-    ["\n \n,,", "There is nothing in it."],
+    ["", "The file is empty."],
+    ["\n \n,,", "The file is empty."],
     ['email,slug\n"a,b', "A quoted cell is not closed."],
-    [",".repeat(200) + "x", "That is 201 columns; at most 200 are read."],
+    [",".repeat(200) + "x", "The file has 201 columns; the limit is 200."],
   ])("refuses %j", (text, message) => {
     expect(read(text)).toEqual({ ok: false, message });
   });

@@ -205,8 +205,8 @@ describe("the columns of a file", () => {
 
   it("are refused where one is missing, or its name occurs twice", () => {
     expect(matched("partners", "other", "code", "name").problem).toContain("the partner's e-mail address");
-    expect(matched("partners", "dub", "Email", "Name").problem).toContain("call one code");
-    expect(matched("partners", "other", "email", "code", "E-Mail").problem).toBe("The column email is there twice.");
+    expect(matched("partners", "dub", "Email", "Name").problem).toContain("name one code");
+    expect(matched("partners", "other", "email", "code", "E-Mail").problem).toBe("The column email occurs twice.");
     expect(matched("partners", "other", "email", "code", "Note", "note").problem).toBeNull();
     expect(matched("customers", "other", "status", "code").problem).toContain("the customer");
     expect(matched("customers", "other", "customer_id").problem).toContain("the partner");

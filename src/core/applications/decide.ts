@@ -64,7 +64,7 @@ function decide(caller: Caller, id: string, status: ApplicationDecision, note: s
     const [ctx, [before]] = await prove(caller, own);
     if (!before) throw notFound("application");
     if (before.status !== "pending") {
-      throw new AppError("invalid_transition", `This application was ${before.status} already.`);
+      throw new AppError("invalid_transition", `This application is already ${before.status}.`);
     }
     const decided_at = iso(ctx.now);
     const made = status === "approved" ? await planPartner(ctx, before) : null;

@@ -20,7 +20,8 @@ export interface PlannedPartner {
 /** Plans the partner of an application: active at once, with a free slug made from the name, and a sign-in link. */
 export async function planPartner(ctx: ProgramCtx, application: Application): Promise<PlannedPartner> {
   const { email, name } = application;
-  if (email === null || name === null) throw new AppError("invalid_transition", "What the person wrote is forgotten.");
+  if (email === null || name === null)
+    throw new AppError("invalid_transition", "The application's data has been deleted.");
   const slug = await makeSlug(ctx, name, email);
   const partner: Partner = { ...newPartner(ctx, { email, slug, ...namesOf(name) }), status: "active" };
   const { link, writes } = await invitationLink(ctx, { email, partner_id: partner.id });
@@ -46,6 +47,6 @@ export async function commitWithPartner(ctx: ProgramCtx, plan: CommitPlan): Prom
     if (!(error instanceof CommitConflict) || error.kind !== "unique") throw error;
     if (error.constraint.includes("partner_slugs")) throw new CommitConflict("lost_race", error.constraint);
     if (!error.constraint.includes("partners")) throw error;
-    throw new AppError("already_exists", "A partner of this program has this e-mail address already.");
+    throw new AppError("already_exists", "A partner of this program already has this e-mail address.");
   }
 }

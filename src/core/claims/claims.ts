@@ -118,10 +118,13 @@ const madeSince = ({ now }: ProgramCtx, partner_id: string) =>
 
 function refuseTooMany({ open, today }: { open: number; today: number }): void {
   if (open >= MAX_OPEN_CLAIMS) {
-    throw new AppError("invalid_transition", `${MAX_OPEN_CLAIMS} of your claims wait already. Wait for answers first.`);
+    throw new AppError(
+      "invalid_transition",
+      `${MAX_OPEN_CLAIMS} of your claims are still open. Please wait for the answers.`,
+    );
   }
   if (today >= MAX_CLAIMS_A_DAY) {
-    throw new AppError("rate_limited", `You can make ${MAX_CLAIMS_A_DAY} claims a day. Please go on tomorrow.`, {
+    throw new AppError("rate_limited", `You can make ${MAX_CLAIMS_A_DAY} claims a day. Please continue tomorrow.`, {
       retryAfter: DAY / 1000,
     });
   }

@@ -148,12 +148,12 @@ function onlyOf(matches: readonly Payment[]): Payment {
   if (payment && matches.length === 1) return payment;
   throw invalidField(
     "payment_id",
-    payment ? "Several payments can be meant: name one." : "No payment was found: name the one that is meant.",
+    payment ? "Several payments match: name one." : "No payment matches: name the payment.",
   );
 }
 
 function noPayment(): never {
-  throw invalidField("payment_id", "There is no such payment.");
+  throw invalidField("payment_id", "This payment does not exist.");
 }
 
 /** The decision has to be based on the payment's settled facts. */
@@ -165,11 +165,11 @@ async function settleFirst(ctx: ProgramCtx, payment: Payment): Promise<never> {
 /** The reference that gives the payment to the partner: for the nearest object that the provider names. */
 function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
   if (partner.status === "deactivated") {
-    throw new AppError("invalid_transition", "The partner is deactivated. Make the partner active again first.");
+    throw new AppError("invalid_transition", "The partner is deactivated. Reactivate the partner first.");
   }
   if (payment.partner_id === partner.id) return [];
   if (payment.partner_id !== null) {
-    throw new AppError("invalid_transition", "This payment is another partner's. A claim takes it from nobody.");
+    throw new AppError("invalid_transition", "This payment belongs to another partner. A claim cannot move it.");
   }
   const { subscription_id, customer_id, customer_email, created_at: occurred_at } = payment;
   const said = { kind: "attribution" as const, occurred_at, ref: partner.slug, granted: true as const };
@@ -177,7 +177,10 @@ function factsFor(payment: Payment, partner: Partner): AttributionFact[] {
   if (customer_email !== null) {
     return [{ ...said, subscription_id: null, customer_id: null, customer_email: emailKey(customer_email) }];
   }
-  throw new AppError("invalid_transition", "The provider names no customer of this payment: it cannot be attributed.");
+  throw new AppError(
+    "invalid_transition",
+    "The provider did not report this payment's customer, so it cannot be assigned.",
+  );
 }
 
 /** True if the payment or the partner has changed since it was read. */

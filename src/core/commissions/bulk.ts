@@ -128,7 +128,7 @@ async function moveChosen(
   return { results, settled: unsettled.length, failure: await settleEach(ctx, unsettled) };
 }
 
-const LEFT_OUT = "It is flagged: look at it first. `include_flagged` takes it along.";
+const LEFT_OUT = "It is flagged: review it first, or set `include_flagged`.";
 
 /** Commissions in one transaction, and transactions in one call. */
 const STEP = 500;
@@ -163,7 +163,8 @@ export async function updateMatching(
   const amounts = [NOTHING, ...groups.map(({ least_cents }) => least_cents)];
   if (amounts.some((amount_cents) => favorsPartner({ amount_cents }, change))) requireScope(ctx, "payouts");
   const eligible = groups.reduce((sum, { count }) => sum + count, 0);
-  if (seen && eligible > seen.count) throw new AppError("invalid_transition", "More match by now than you were shown.");
+  if (seen && eligible > seen.count)
+    throw new AppError("invalid_transition", "More commissions match now than you were shown.");
   const began = clock();
   const statuses = movableFrom(match, change.status);
   let done = 0;

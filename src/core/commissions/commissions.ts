@@ -260,7 +260,7 @@ export function changed(
 }
 
 export function changedMeanwhile(now: { status: CommissionStatus }): AppError {
-  return new AppError("invalid_transition", `The commission became ${now.status} meanwhile.`);
+  return new AppError("invalid_transition", `The commission is now ${now.status}.`);
 }
 
 function owned(ctx: Reader, id: string) {

@@ -155,14 +155,14 @@ function verdictOf(
   if (!("id" in partner)) return { line: line.line, verdict: "refused", ...partner };
   if (customer.differs !== null) {
     const other = customer.differs === line.line ? customer.line : customer.differs;
-    return not("refused", `Line ${other} says something else of this customer.`);
+    return not("refused", `Line ${other} contradicts this line about the customer.`);
   }
   if (customer.line !== line.line) return not("refused", `This customer is on line ${customer.line}.`);
   const [holder] = holders.get(identityKey(line.customer)) ?? [];
   if (holder === partner.id) return { line: line.line, verdict: "known" };
   // If several partners have an address, the program's setting decides between them, and it may change.
   const isHeld = [...customer.emails].some((email) => holders.get(email)?.some((id) => id !== partner.id));
-  if (holder !== undefined || isHeld) return not("kept", "This customer is another partner's already.");
+  if (holder !== undefined || isHeld) return not("kept", "This customer already belongs to another partner.");
   const isPartner = [partner.email, partner.payout_email].some(
     (own) => own !== null && customer.addresses.has(addressKey(own)),
   );
@@ -183,7 +183,7 @@ function partnerOf({ codes, partner_email, unreadable }: CustomerLine, known: Kn
         ]),
   ];
   const [first, ...others] = named;
-  if (!first) return { field: "code", message: "It names no partner." };
+  if (!first) return { field: "code", message: "It does not name a partner." };
   const unknown = named.find(({ partner }) => !partner);
   if (unknown || !first.partner) {
     const { field, name } = unknown ?? first;

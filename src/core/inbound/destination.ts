@@ -86,7 +86,7 @@ export async function makeDestination(
   const claim = await claimDestination(ctx, provider.name);
   try {
     const api_key = await openApiKey(ctx, provider.name);
-    if (api_key === null) throw invalidField(`${provider.name}_api_key`, "The stored API key cannot be used any more.");
+    if (api_key === null) throw invalidField(`${provider.name}_api_key`, "The stored API key can no longer be used.");
     const { needed, better } = provider.wanted_events;
     const types = [...needed, ...better].map(({ type }) => type);
     const url = webhookUrl(origin, program.id, provider.name);
@@ -120,7 +120,7 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   if (!own && stored !== null && !replace) {
     throw new AppError(
       "already_exists",
-      `A signing secret is stored, of no webhook address that the provider shows for this program with this API key: it may be of another address, or of the other mode. It can be replaced; it then stays valid for 24 hours.`,
+      `The stored signing secret belongs to no webhook address that the provider shows for this program with this API key: it may belong to another address or mode. You can replace it; it then stays valid for 24 hours.`,
     );
   }
   const found = own?.destination ?? here.find(({ secret }) => secret !== null);
@@ -134,7 +134,7 @@ async function makeAt(making: Making, replace: boolean): Promise<MadeDestination
   const isStored = await store(making, { destination, secret, before: found ?? null });
   if (!isStored) {
     if (!found) await vendor.remove(api_key, destination.id);
-    throw new AppError("invalid_transition", "The signing secret or the API key was changed meanwhile. Try again.");
+    throw new AppError("invalid_transition", "The signing secret or the API key has changed. Try again.");
   }
   const others = here.filter(({ id, made_for }) => id !== destination.id && (!own || made_for === ctx.program.id));
   let not_removed = 0;
@@ -172,7 +172,7 @@ async function ownOf(
 }
 
 const OF_TEST_MODE =
-  "The stored API key is of the provider's test mode, and live payments alone count here. The signing secret stays as it is. Store an API key of live mode.";
+  "The stored API key is a test-mode key, but this program only counts live payments. The signing secret has not changed. Store a live-mode API key.";
 
 interface Stored {
   destination: Destination;
@@ -266,7 +266,7 @@ function valueOf<T>({ provider, vendor }: Making, answer: DestinationAnswer<T>):
   const refused = (message: string) => invalidField(`${name}_api_key`, message);
   switch (answer.reason) {
     case "api_key_refused":
-      throw refused(`${vendorText} does not accept the stored API key: it may have been revoked, or have expired.`);
+      throw refused(`${vendorText} does not accept the stored API key: it may be revoked or expired.`);
     case "permission_missing":
       throw refused(`${vendorText} does not let the API key do this: it needs ${vendor.permission}.`);
     case "refused":
@@ -281,7 +281,7 @@ function valueOf<T>({ provider, vendor }: Making, answer: DestinationAnswer<T>):
 }
 
 const PASSING = {
-  rate_limited: "asks to come later. Nothing was changed here.",
-  unavailable: "did not answer, or only that it failed. What it may have made is found when you try again.",
-  unreadable: "gave an answer that could not be read. What it may have made is found when you try again.",
+  rate_limited: "limits requests at the moment. Nothing was changed here; try again later.",
+  unavailable: "did not answer, or failed. Try again: we then find anything that it created.",
+  unreadable: "gave an unreadable answer. Try again: we then find anything that it created.",
 };

@@ -71,7 +71,7 @@ async function takeAgain(
   const before = { ...event, occurred_at: stored.occurred_at, facts: inOrder(rows) };
   const details = await differences(ctx, before, event);
   if (details.length > 0) {
-    throw new AppError("already_exists", `This ${report.kind} was reported before, and differently.`, { details });
+    throw new AppError("already_exists", `This ${report.kind} was already reported with other values.`, { details });
   }
   return receiveEvent(ctx, name, before, null);
 }
@@ -99,7 +99,7 @@ async function differences(ctx: ProgramCtx, before: ProviderEvent, now: Provider
     .map(([path, value]) => ({
       path,
       message: personal.includes(path)
-        ? "This is not what was reported before."
+        ? "This differs from the earlier report."
         : `This was ${shown(old.values.get(path))}, and is ${shown(value)} now.`,
     }));
 }

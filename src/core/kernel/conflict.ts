@@ -19,7 +19,7 @@ export class CommitConflict extends Error {
 /** No row was written: a balance would exceed 2^51 - 1, up to which the sum of a partner's four is exact (PAY-22). */
 export class BalanceTooLarge extends AppError {
   constructor(cause: unknown) {
-    super("validation_failed", "This would take a balance beyond 2^51 - 1 smallest units, the most that is kept.", {
+    super("validation_failed", "This would exceed the limit of a balance, 2^51 - 1 smallest units.", {
       cause,
     });
   }

@@ -69,7 +69,7 @@ export async function claimKey(caller: Caller, claim: Claim): Promise<{ ctx: Pro
   if (body === null) {
     throw new AppError(
       "idempotency_conflict",
-      "The first request with this Idempotency-Key was answered, and that answer cannot be read any more.",
+      "The first request with this Idempotency-Key was answered, but its answer can no longer be read.",
     );
   }
   const shown = SHOWS_KEY.test(body) ? (JSON.parse(body) as { api_key?: unknown; expires_at: string | null }) : null;

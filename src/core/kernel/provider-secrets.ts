@@ -61,11 +61,11 @@ export async function openPayingKey(ctx: KeyContext, modes: KeyModes): Promise<s
   throw new AppError("provider_not_configured", key.message);
 }
 
-const NO_KEY = "The program has no API key of the provider that transfers go through.";
+const NO_KEY = "The program has no API key of the provider that makes the transfers.";
 const UNUSABLE =
-  "The stored API key of the provider that transfers go through cannot be used any more. Store it in the settings again.";
+  "The stored API key of the provider that makes the transfers can no longer be used. Store it in the settings again.";
 const IN_TEST_MODE =
-  "The stored API key is of the provider's test mode, in which no money moves. Store one of live mode in the settings.";
+  "The stored API key is a test-mode key, which moves no money. Store a live-mode key in the settings.";
 
 /** The unencrypted signing secret of a provider; null without a stored one, or if it can no longer be opened. */
 export function openCurrentSecret(

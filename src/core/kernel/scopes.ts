@@ -9,7 +9,10 @@ export function requireScope(ctx: { may: (scope: Scope) => boolean }, scope: Sco
 /** @throws `forbidden` if the acting API key ends before `end` (ISO 8601, null: never) of the access it creates */
 export function requireNoEndBefore({ key_ends_at }: { key_ends_at: string | null }, end: string | null): void {
   if (key_ends_at === null || (end !== null && end <= key_ends_at)) return;
-  throw new AppError("forbidden", `This API key ends at ${key_ends_at}; what it lets in ends no later.`);
+  throw new AppError(
+    "forbidden",
+    `This API key expires at ${key_ends_at}, and access that it grants cannot last longer.`,
+  );
 }
 
 export function lacksScope(scope: Scope): AppError {

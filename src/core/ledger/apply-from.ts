@@ -50,7 +50,7 @@ export function appliedFrom(
   isRule: boolean,
 ): { apply_from?: string } {
   if (apply_from === undefined) return {};
-  if (!isRule) throw invalidField("apply_from", "This needs the rate that it applies to in the same request.");
+  if (!isRule) throw invalidField("apply_from", "Send the rate that this applies to in the same request.");
   if (apply_from > now) throw invalidField("apply_from", "This must not be in the future.");
   return { apply_from: iso(apply_from) };
 }

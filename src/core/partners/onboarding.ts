@@ -139,9 +139,8 @@ export async function forgetAccount(caller: Caller, partner_id: string, account_
   });
 }
 
-const OTHER_ACCOUNT = "This is not the partner's connected account, or not any more. Look at the partner again.";
-const TRANSFER_OPEN =
-  "A transfer to the partner is open. Its account can be forgotten once that is paid or has failed.";
+const OTHER_ACCOUNT = "The partner has another connected account, or none. Check the partner again.";
+const TRANSFER_OPEN = "A transfer to the partner is open. Forget its account once the transfer is paid or has failed.";
 
 const RETRY_AFTER_SECONDS = 30;
 

@@ -39,7 +39,7 @@ export function saidBy(transfers: readonly MadeTransfer[], { taken_back = [] }: 
 const TAKEN_BACK: Trouble = {
   code: "transfer_reversed",
   message:
-    "The transfer was made, and its whole amount was taken back at the payment provider: nobody was paid. Pay the payout again, or cancel it.",
+    "The transfer was made and then fully reversed at the payment provider, so the partner was not paid. Pay the payout again, or cancel it.",
 };
 
 export async function keyMark(api_key: string): Promise<string> {
@@ -64,7 +64,7 @@ export async function standingOf(frozen: FrozenAttempt, api_key: string, transfe
   return {
     is: "other_account",
     code: "other_account",
-    message: `The transfer was begun with an API key of ${frozen.account}, the key stored now is of ${identified.account}. It waits for a key of the first account.`,
+    message: `The transfer was started with an API key of ${frozen.account}, but the stored key belongs to ${identified.account}. It waits for a key of the first account.`,
     retry_after_ms: null,
   };
 }
@@ -72,7 +72,7 @@ export async function standingOf(frozen: FrozenAttempt, api_key: string, transfe
 const KEY_REPLACED: Trouble = {
   code: "api_key_replaced",
   message:
-    "The transfer was begun with another API key, of which it is not known whether it is of the same account. It waits until that key is stored again.",
+    "The transfer was started with another API key, which may belong to another account. It waits until that key is stored again.",
 };
 
 /** The attempt as it is stored when it stays open: with the account, once it is known. */

@@ -92,7 +92,7 @@ export function isUpload({ format, currency }: Export): boolean {
 export async function exportPayouts(caller: Caller, wanted: Export): Promise<AsyncIterable<string>> {
   const { status, format, currency } = wanted;
   if (format !== "generic" && status !== undefined && status !== "pending") {
-    throw invalidField("status", `A ${format} file holds pending payouts only.`);
+    throw invalidField("status", `A ${format} file only contains pending payouts.`);
   }
   const conditions = format === "wallet" ? await toWallets(caller) : [sql`y.program_id = ${caller.programId}`];
   if (status !== undefined) conditions.push(sql`y.status = ${literal(status)}`);

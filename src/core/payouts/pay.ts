@@ -65,7 +65,7 @@ async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
   if (account_id === null) {
     throw new AppError(
       "invalid_transition",
-      "The partner has no connected account yet. The payout takes it as soon as there is one.",
+      "The partner has no connected account yet. The payout uses it as soon as there is one.",
     );
   }
   return account_id;
@@ -179,14 +179,14 @@ async function askVendor(
 const NOT_SENT: Verdict = {
   outcome: "open",
   code: "transfer_waits",
-  message: "The payment provider can be asked again, and has no transfer yet. It is sent within minutes.",
+  message: "The payment provider can be reached again and has no transfer yet. It is sent within minutes.",
   retry_after_ms: 0,
 };
 
 const NOT_LISTED: Verdict = {
   outcome: "open",
   code: "transfer_not_listed",
-  message: "The payment provider says that the transfer was made once, and does not show it now.",
+  message: "The payment provider reported the transfer as made, but no longer shows it.",
   retry_after_ms: null,
 };
 
@@ -194,7 +194,7 @@ const NOT_LISTED: Verdict = {
 const NOT_RECORDED: Verdict = {
   outcome: "open",
   code: "balance_too_large",
-  message: "The transfer was made. It is not recorded: the amount paid would pass 2^51 - 1 smallest units.",
+  message: "The transfer was made but cannot be recorded: the amount paid would exceed 2^51 - 1 smallest units.",
   retry_after_ms: null,
 };
 

@@ -162,7 +162,7 @@ export function requireMove(payout: Payout, move: PayoutMove): void {
   if (canMove(payout.status, move)) return;
   throw new AppError(
     "invalid_transition",
-    `A payout that is ${payout.status} cannot become ${PAYOUT_MOVES[move].to} that way.`,
+    `A payout with the status ${payout.status} cannot become ${PAYOUT_MOVES[move].to} this way.`,
   );
 }
 

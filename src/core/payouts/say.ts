@@ -40,8 +40,8 @@ export async function sayTransfer(
 const NOT_MADE: Word = {
   outcome: "refused",
   code: "said_not_made",
-  message: "The provider could not be asked. It was said by hand that there is no such transfer.",
+  message: "The provider could not be asked. An owner confirmed that the transfer does not exist.",
 };
 
-const LEARNS = "The service can still ask the provider about this transfer, and does.";
-const ASKING = "The provider may be being asked about this transfer. Try again in five minutes.";
+const LEARNS = "The service can still look this transfer up at the provider.";
+const ASKING = "A lookup of this transfer may be in progress. Try again in five minutes.";

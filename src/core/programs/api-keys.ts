@@ -110,7 +110,7 @@ const FURTHER_KEY_BYTES = 33;
 
 function endOf(ctx: ProgramCtx, { expires_at }: ApiKeyInput): string | null {
   const end = expires_at ?? null;
-  if (end !== null && end <= ctx.now) throw invalidField("expires_at", "This time is over.");
+  if (end !== null && end <= ctx.now) throw invalidField("expires_at", "This time is in the past.");
   const stamp = end === null ? null : iso(end);
   requireNoEndBefore(ctx, stamp);
   return stamp;
@@ -121,7 +121,7 @@ function payloadOf({ id, name, last4 }: ApiKey): EventPayloads["api_key.deleted"
 }
 
 function tooManyKeys(): AppError {
-  return invalidField("name", `A program has at most ${MAX_API_KEYS} API keys beside its first.`);
+  return invalidField("name", `A program has at most ${MAX_API_KEYS} API keys in addition to its first.`);
 }
 
 function selectKeys(ctx: Reader) {

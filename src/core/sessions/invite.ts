@@ -26,7 +26,10 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
     if (!partner) throw notFound("partner");
     if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail.");
     if (partner.status !== "invited") {
-      throw new AppError("invalid_transition", `Only an invited partner is invited; this one is ${partner.status}.`);
+      throw new AppError(
+        "invalid_transition",
+        `Only invited partners can get an invitation; this one is ${partner.status}.`,
+      );
     }
     const { link, writes } = await invite(ctx, { email: partner.email, partner_id: id }, recent?.links ?? 0);
     await commit(ctx, {

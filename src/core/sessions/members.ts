@@ -176,7 +176,7 @@ async function readTeam(caller: Caller, id: string) {
 function leaveOwners(ctx: ProgramCtx, { before, program, members }: Team): Pick<CommitPlan, "occurrences" | "writes"> {
   if (before.role !== "owner") return { writes: [], occurrences: [] };
   const next = members.find(({ id, role }) => role === "owner" && id !== before.id);
-  if (!next) throw new AppError("invalid_transition", "The last owner of a program stays its owner.");
+  if (!next) throw new AppError("invalid_transition", "A program needs at least one owner.");
   if (!isAddressOf(before, program.owner_email)) return { writes: [], occurrences: [] };
   const { id: program_id } = program;
   const after: Program = { ...program, owner_email: next.email, updated_at: nextStamp(program.updated_at, ctx.now) };
@@ -227,7 +227,7 @@ async function commitMember(ctx: ProgramCtx, plan: CommitPlan): Promise<void> {
 }
 
 function memberThere(): AppError {
-  return new AppError("already_exists", "This address is a member's already.", {
+  return new AppError("already_exists", "This address already belongs to a member.", {
     details: [{ path: "email", message: "This value is taken." }],
   });
 }

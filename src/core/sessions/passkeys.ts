@@ -123,7 +123,7 @@ function notFresh(): AppError {
 function tooMany(): AppError {
   return new AppError(
     "invalid_transition",
-    `An address has at most ${MOST_PASSKEYS} passkeys, and none twice. Remove one first.`,
+    `An address has at most ${MOST_PASSKEYS} different passkeys. Remove one first.`,
   );
 }
 

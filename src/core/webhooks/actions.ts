@@ -124,11 +124,11 @@ export async function redeliver(caller: Caller, id: string, delivery_id: string)
     if (!delivery) throw notFound("delivery");
     refuseUnlessActive(endpoint);
     if (delivery.status === "delivering") {
-      throw new AppError("invalid_transition", "This delivery is being attempted at this moment.");
+      throw new AppError("invalid_transition", "This delivery is being attempted right now.");
     }
     const { event_id, event, body } = delivery;
     if (delivery.status === "pending") return sendNow(ctx, { ...recordOf(delivery), next_attempt_at: iso(ctx.now) });
-    if (body === null) throw new AppError("invalid_transition", "The body of this delivery is no longer kept.");
+    if (body === null) throw new AppError("invalid_transition", "The body of this delivery is no longer stored.");
     return begin(ctx, id, { event_id, event, body }, []);
   });
 }

@@ -7,7 +7,7 @@ export async function chooseAccount(tools: DeployTools, api: PlatformApi, declar
   if (given !== null) return given;
   const accounts = await api.call<{ id: string; name: string }[]>("GET", "/accounts?per_page=50");
   const [first] = accounts;
-  if (!first) throw new NotReady("These credentials open no account. Set CLOUDFLARE_ACCOUNT_ID.");
+  if (!first) throw new NotReady("These credentials have no access to an account. Set CLOUDFLARE_ACCOUNT_ID.");
   if (accounts.length === 1) return first.id;
   const list = accounts.map(({ id, name }, at) => `${at + 1}. ${name}: ${id}`).join("\n");
   if (!tools.ask) throw new NotReady(`There are several accounts. Set CLOUDFLARE_ACCOUNT_ID to one of these:\n${list}`);
@@ -90,19 +90,21 @@ export async function checkEmail(deployment: Deployment): Promise<void> {
   if (declared.email_from === null) return;
   const domain = declared.email_from.split("@")[1] ?? "";
   if (domain === "")
-    throw new NotReady("EMAIL is bound, but EMAIL_FROM is no address. Set it among the variables in wrangler.toml.");
+    throw new NotReady(
+      "EMAIL is bound, but EMAIL_FROM is not an address. Set it among the variables in wrangler.toml.",
+    );
   const sending = await sendingDomains(deployment).catch((error: unknown) => {
     if (error instanceof PlatformRefusal) return error;
     throw error;
   });
   if (sending instanceof PlatformRefusal) {
     const why = whatTokenLacks(sending) ?? `${sending.message}.`;
-    tools.print(`E-mail: it could not be looked up whether mail can be sent from ${domain}. ${why}`);
+    tools.print(`E-mail: could not check whether mail can be sent from ${domain}. ${why}`);
     return;
   }
   if (sending.includes(domain)) return;
   tools.print(
-    `E-mail: no mail can be sent from ${domain}. Choose "Onboard domain" under Email Sending, for a subdomain that sends no other mail: onboarding adds a DMARC record with p=reject, by which receivers refuse mail from that domain that others send (src/docs/operate.md, "E-mail").`,
+    `E-mail: mail cannot be sent from ${domain}. Choose "Onboard domain" under Email Sending, for a subdomain that sends no other mail: onboarding adds a DMARC record with p=reject, by which receivers refuse mail from that domain that others send (src/docs/operate.md, "E-mail").`,
   );
 }
 

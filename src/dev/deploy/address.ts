@@ -105,7 +105,7 @@ const DOMAIN = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-
 async function askForDomain(deployment: Deployment): Promise<string | null> {
   const { tools, api, account } = deployment;
   if (!tools.ask) {
-    throw new NotReady(missing(deployment, "Where people reach the service is not known"));
+    throw new NotReady(missing(deployment, "The service has no address yet"));
   }
   for (;;) {
     const answer = (await tools.ask(QUESTION)).trim().toLowerCase();

@@ -41,7 +41,7 @@ export async function checkDatabases(deployment: Deployment): Promise<void> {
     if (id !== undefined && id !== found?.uuid) {
       const before = await api.find<Found>(pathOf(deployment, id));
       throw new NotReady(
-        `The Worker that runs keeps its data in the database ${before?.name ?? id}, and wrangler.toml binds ${name} as ${binding}. Set database_name = "${before?.name ?? id}" there.`,
+        `The deployed Worker stores its data in the database ${before?.name ?? id}, and wrangler.toml binds ${name} as ${binding}. Set database_name = "${before?.name ?? id}" there.`,
       );
     }
     if (found && !(await isOurs(deployment, found))) {
@@ -82,7 +82,7 @@ async function checkUndeclared(deployment: Deployment, bindings: readonly Bound[
   }
   if (lines.length === 0) return;
   throw new NotReady(
-    `The Worker that runs has bindings with data behind them, and wrangler.toml lacks them. Put them back there, with the variables that belong to them, NEW_PROGRAM_SHARD or CLICK_RETENTION_DAYS:${lines.join("\n")}`,
+    `The deployed Worker has bindings with data that wrangler.toml lacks. Restore them there, with their variables, NEW_PROGRAM_SHARD or CLICK_RETENTION_DAYS:${lines.join("\n")}`,
   );
 }
 
@@ -152,7 +152,7 @@ function isSplit(output: string): boolean {
 /** Applies migrations by the platform's import instead: one file of all of them, unchanged, whole or not at all. */
 async function importAll(deployment: Deployment, binding: string, files: readonly Migration[]): Promise<void> {
   const { tools } = deployment;
-  tools.print("The platform did not take a migration in this form. What is left is imported as a file.");
+  tools.print("The platform did not take a migration in this form. The rest is imported as a file.");
   const noted = files.map(({ name, text }) => `${text}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`);
   const run = await tools.withFile("migrations.sql", noted.join(""), (path) =>
     wranglerOn(deployment, ["d1", "execute", binding, "--remote", "--yes", `--file=${path}`], "shown"),

@@ -56,7 +56,7 @@ async function dryRun(tools: DeployTools, selected: Selected): Promise<number> {
 
 /** The instructions for a person who is not logged in. */
 const LOG_IN =
-  "Nobody is logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN (permissions in src/docs/first-deploy.md).";
+  "You are not logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN (permissions in src/docs/first-deploy.md).";
 
 async function openDeployment(tools: DeployTools, selected: Selected): Promise<Deployment> {
   const [declared, api] = await Promise.all([tools.declared(selected), tools.platform()]);
@@ -79,7 +79,7 @@ async function runSteps(deployment: Deployment, progress: Progress): Promise<num
   progress.reached = "uploading";
   const { code, output, version } = await upload(deployment, address, progress.secrets);
   // Wrangler also exits with 0 if the person answers no to its question.
-  if (code !== 0 || version === null) throw new StepFailed("The upload did not end well.", output);
+  if (code !== 0 || version === null) throw new StepFailed("The upload failed.", output);
   await confirmLogs(deployment);
   return confirmHealth(tools, progress, address, deployment.selected);
 }
@@ -118,11 +118,12 @@ async function running(deployment: Deployment): Promise<Running> {
 
 /** Descriptions of the state after a failure, by the reached stage and the running version. */
 const SENTENCES = {
-  nothing_runs: "No version was deployed, and none runs yet. The databases that were made stay as they are.",
+  nothing_runs: "No version was deployed, and none is running yet. The new databases stay.",
   before_runs:
-    "No new version was deployed: the version before runs on. Migrations only add, so it runs on any of them.",
-  new_runs: "The new version runs, but what is around it (addresses, schedules, queue consumers, logs) is not all set.",
-  unknown: "It could not be looked up which version runs: npx wrangler deployments list.",
+    "No new version was deployed: the previous version keeps running. Migrations only add, so it works with any of them.",
+  new_runs:
+    "The new version is running, but not all of its settings (addresses, schedules, queue consumers, logs) are applied.",
+  unknown: "Could not look up which version is running: npx wrangler deployments list.",
 } as const;
 
 function reportNothingChanged(tools: DeployTools, error: unknown): number {
@@ -145,7 +146,7 @@ async function reportFailure(ended: Deployment, progress: Progress, error: unkno
   const set = await secretsSet(deployment).catch(() => null);
   const discarded = Object.keys(progress.secrets).filter((name) => set !== null && !set.includes(name));
   if (discarded.length > 0) tools.print(`Not set yet, and asked for again: ${discarded.join(", ")}.`);
-  tools.print("Run the same command again: it goes on from here.");
+  tools.print("Run the same command again: it continues from here.");
   printPermission(tools, error instanceof StepFailed ? error.output : error);
   return 1;
 }
@@ -172,14 +173,14 @@ async function confirmHealth(
   const answers = await Promise.all(origins.map((origin) => tools.isHealthy(origin, seconds)));
   for (const [at, origin] of origins.entries()) {
     tools.print(
-      answers[at] ? `${origin}/healthz answers: the service runs.` : `${origin}/healthz does not answer 200.`,
+      answers[at] ? `${origin}/healthz answers: the service runs.` : `${origin}/healthz does not answer with 200.`,
     );
   }
   if (answers.every(Boolean)) return 0;
   tools.print(
     before === null
-      ? "The version is deployed. Look again in some minutes; npx wrangler tail shows what it logs."
-      : `The new version is deployed. Back to the version before: npx wrangler rollback ${everywhere.join(" ")}`,
+      ? "The version is deployed. Check again in a few minutes; npx wrangler tail shows what it logs."
+      : `The new version is deployed. To go back to the previous version: npx wrangler rollback ${everywhere.join(" ")}`,
   );
   return 1;
 }

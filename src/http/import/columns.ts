@@ -238,13 +238,13 @@ function twiceAmong(
   if (twice < 0) return null;
   const first = fields.indexOf(fields[twice] ?? null);
   return first === twice || keys[first] === keys[twice]
-    ? `The column ${columns[twice]} is there twice.`
-    : `Both ${columns[first]} and ${columns[twice]} are taken for the same.`;
+    ? `The column ${columns[twice]} occurs twice.`
+    : `Both ${columns[first]} and ${columns[twice]} are used for the same field.`;
 }
 
 function missingField(kind: ImportKind, isTaken: (field: ImportField) => boolean): string | null {
   const has = (...among: ImportField[]) => among.some(isTaken);
-  const missing = (what: string, call: string) => `No column holds ${what}. Choose one, or call one ${call}.`;
+  const missing = (what: string, call: string) => `No column has ${what}. Choose one, or name one ${call}.`;
   if (kind === "partners") {
     if (!has("email")) return missing("the partner's e-mail address", "email");
     return has("code") ? null : missing("the code in the partner's link", "code");

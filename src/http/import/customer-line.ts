@@ -21,8 +21,8 @@ export function readCustomerLine(file: ImportFile, cells: LineCells): ReadLine<C
   const { line, cell, each, columnOf } = cells;
   const status = cell("status");
   if (!isReferred(status)) return leftOut(columnOf("status"), "The referral does not count in this state.");
-  if (cell("customer_id") === "" && cell("customer_email") === "") return leftOut(null, "It names no customer.");
-  if (cell("code") === "" && cell("partner_email") === "") return leftOut(null, "It names no partner.");
+  if (cell("customer_id") === "" && cell("customer_email") === "") return leftOut(null, "It does not name a customer.");
+  if (cell("code") === "" && cell("partner_email") === "") return leftOut(null, "It does not name a partner.");
   const customer = customerOf(file.order, cells);
   if (!customer.ok) return customer;
   const { notes } = customer;
@@ -76,13 +76,10 @@ function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): Re
   if (address === null) return refused(columnOf("customer_email"), NO_ADDRESS);
   if (!hasAddresses) {
     const whose = payer ? providerName(payer.name) : "any provider";
-    return refused(
-      columnOf("customer_email"),
-      `Payments of ${whose} have no e-mail address: give the customer's id there.`,
-    );
+    return refused(columnOf("customer_email"), `Payments of ${whose} have no e-mail address: use the customer's id.`);
   }
   const notes =
-    id === "" ? [] : [unread(column, `${wrongForm(named, id)} The customer is known by the e-mail address.`)];
+    id === "" ? [] : [unread(column, `${wrongForm(named, id)} The customer is identified by the e-mail address.`)];
   return { ok: true, value: { provider: payer.name, scope: "email", subject: emailKey(address) }, notes };
 }
 

@@ -52,7 +52,7 @@ export async function importFile(
   if (problem !== null) return { ok: false, message: problem, columns };
   if (table.count === 0) return { ok: false, message: "There is no line below the column names.", columns };
   if (table.count > MAX_IMPORT_LINES) {
-    const message = `That is ${table.count} lines; at most ${MAX_IMPORT_LINES} at a time.`;
+    const message = `The file has ${table.count} lines; the limit is ${MAX_IMPORT_LINES} at a time.`;
     return { ok: false, message, columns };
   }
   const params = order.param === null ? product.params : [order.param, ...product.params];
@@ -186,7 +186,7 @@ const MAX_LINE_LENGTH = 16 * 1024;
 
 function tooLong({ places }: ImportFile, { cells }: CsvLine): string | null {
   const length = [...places.values()].flat().reduce((sum, i) => sum + (cells[i]?.length ?? 0), 0);
-  return length > MAX_LINE_LENGTH ? `Its cells have ${length} characters; at most ${MAX_LINE_LENGTH} are read.` : null;
+  return length > MAX_LINE_LENGTH ? `Its cells have ${length} characters; the limit is ${MAX_LINE_LENGTH}.` : null;
 }
 
 /** The cost of reading a line in the unit of `SliceCounter`, mostly for the check of its fields by a schema. */

@@ -59,8 +59,8 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
   const payout = payoutAddress(each("payout_email"), notes);
   const method = readPayoutMethod(cell("payout_method"), TRANSFER_WORDS);
   if (!method.ok) {
-    const known = `It is one of ${PAYOUT_METHODS.join(", ")}, or a word for one.`;
-    const effect = payout === null ? "" : "The address is taken for a wallet's.";
+    const known = `Use one of ${PAYOUT_METHODS.join(", ")}, or a common word for it.`;
+    const effect = payout === null ? "" : "The address is used for wallet payouts.";
     notes.push(unread(columnOf("payout_method"), leftOut(`${method.message} ${known}`, effect)));
   }
   const rate = readPercentage(cell("commission_pct"));
@@ -123,7 +123,7 @@ function readPromotionCodes(cell: string, provider: ProviderName | null): CellRe
       return { ok: false, message: `Choose the provider of the codes, or write it before each: ${example}.` };
     }
     const code = CODE.code.write.safeParse(own);
-    if (!code.success) return { ok: false, message: code.error.issues[0]?.message ?? "This is no code." };
+    if (!code.success) return { ok: false, message: code.error.issues[0]?.message ?? "This is not a code." };
     codes.push({ provider: of, code: code.data });
   }
   return { ok: true, value: codes };

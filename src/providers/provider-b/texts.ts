@@ -13,7 +13,7 @@ export const texts = {
     api_key: {
       label: (name) => `API key of ${name}`,
       hint: () =>
-        "Finds events whose webhooks were lost, and reads what discounts are called. A key that may read is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that enters our address there, also write for Notification settings. A key of the sandbox finds only test events.",
+        "Finds events whose webhooks were lost, and reads the names of discounts. A read-only key is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that adds our webhook address, also write for Notification settings. A key of the sandbox finds only test events.",
       removed: "Events whose webhooks were lost are no longer found until you paste a new key.",
     },
   },
@@ -25,8 +25,8 @@ export const texts = {
     ],
     better: [
       { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
-      { type: "subscription.created", purpose: "remembers the partner for renewals" },
-      { type: "discount.created", purpose: "says which code of a partner a payment was made with" },
+      { type: "subscription.created", purpose: "stores the partner for renewals" },
+      { type: "discount.created", purpose: "shows which partner's code a payment used" },
       { type: "discount.updated", purpose: "the same, when it changes" },
       { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
       { type: "customer.updated", purpose: "the same, when it changes" },

@@ -85,10 +85,10 @@ export const stateOf = (world: World, way: Way): Before => ({
 /** The sentences of which exactly one ends a deploy that failed, and when each is true. */
 const TRUE_WHEN: [RegExp, (account: World["account"], before: Before, now: string | null) => boolean][] = [
   [/^Nothing was changed\./m, (account, { state }) => JSON.stringify(account.state()) === state],
-  [/^No version was deployed, and none runs yet\./m, (_, _1, now) => now === null],
-  [/the version before runs on\./m, (_, { version }, now) => version !== null && now === version],
-  [/^The new version runs, but/m, (_, { version }, now) => now !== null && now !== version],
-  [/^It could not be looked up which version runs/m, () => true],
+  [/^No version was deployed, and none is running yet\./m, (_, _1, now) => now === null],
+  [/the previous version keeps running\./m, (_, { version }, now) => version !== null && now === version],
+  [/^The new version is running, but/m, (_, { version }, now) => now !== null && now !== version],
+  [/^Could not look up which version is running/m, () => true],
 ];
 
 /** The invariants after every deploy, whatever failed in it. */
@@ -102,7 +102,7 @@ export function assertTrue(world: World, way: Way, before: Before, { code, print
   assert.equal(said.length, code === 0 ? 0 : 1, text);
   for (const [sentence, isTrue] of said) assert.ok(isTrue(world.account, before, now), `${sentence}\n${text}`);
   if (code === 0) assert.ok(world.isHealthy(way.origin), text);
-  else assert.match(text, /^(?:Run the same command again: it goes on|Nothing was changed\. Run the same command)/m);
+  else assert.match(text, /^(?:Run the same command again: it continues|Nothing was changed\. Run the same command)/m);
 }
 
 /** The failure of a call that has not failed yet; null if it succeeds. `nth` counts the failed ones. */

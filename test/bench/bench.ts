@@ -33,7 +33,7 @@ interface Line {
   bare_rate: number;
   ratio: number;
   goal: number | null;
-  /** Of the least Worker to the bare one. */
+  /** The ratio of the least Worker to the bare one. */
   least_ratio: number | null;
   p50: number;
   p99: number;

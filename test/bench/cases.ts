@@ -1,4 +1,4 @@
-/** What is measured: for each case the requests of one run. */
+/** The measured cases, each with the requests of one run. */
 import { bodyOfA, invoicePaid, signA } from "../support/provider-a.ts";
 import { PLACE, rawRequest } from "./load.ts";
 import { ADMIN_TOKEN } from "./raw-service.ts";

@@ -59,7 +59,7 @@ export default {
   scheduled: (event, env, execution) => worker.scheduled(event, env, execution),
 };`;
 
-/** The outside world, on the same runtime: every name is public; what a receiver does, its name says. */
+/** The outside world, on the same runtime: every name is public, and a receiver's name decides its behavior. */
 const WORLD = `
 export default {
   async fetch(request) {

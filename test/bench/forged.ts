@@ -33,7 +33,7 @@ export interface ForgedLine {
   goal: number;
   p99: number;
   beside_p99: number;
-  /** Forged webhooks that the service answered, a second, and with what. */
+  /** Forged webhooks that the service answered, a second, by status. */
   forged_rate: number;
   statuses: Record<string, number>;
 }

@@ -34,7 +34,7 @@ try {
   let accepted = 0;
   const run = async (connections: number, duration: number, rate?: number) => {
     const result = await load({ port, connections, seconds: duration, requests, ...(rate ? { rate } : {}) });
-    // What is on its way when the time is over is answered but not counted.
+    // Requests on their way at the end are answered but not counted.
     accepted += result.statuses["202"] ?? 0;
     return result;
   };

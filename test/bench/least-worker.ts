@@ -47,7 +47,7 @@ async function click(request, env, execution) {
   const created_at = new Date().toISOString();
   const entry = JSON.stringify({ id: crypto.randomUUID(), created_at, program_id, ref, landing, referrer });
   const { promise, resolve } = Promise.withResolvers();
-  // A request that waits for nothing of its own is judged hung.
+  // A request that only waits for other requests is judged hung.
   const timer = setTimeout(resolve, 5_000, false);
   waiting.push({ entry, settle: resolve });
   if (!leading) execution.waitUntil(lead(env));
@@ -90,7 +90,7 @@ async function create(request, env) {
   return made.meta.changes === 1 ? answer(JSON.stringify({ id, email, slug }), 201) : answer(null, 401);
 }
 
-/** Of the signatures of webhooks. */
+/** The key of webhook signatures. */
 let secret = "";
 
 async function isSigned(request, body) {

@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
 const SIZES = { few: 1_000, many: 1_000_000 } as const;
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-/** Where the clicks begin, and how long they last. */
+/** The start and the length of the stretch with clicks. */
 const START = Date.parse("2026-03-01T00:00:00.000Z");
 const SPREADS: Record<string, { from: number; length: number }> = {
   days: { from: START, length: 30 * DAY },
@@ -59,20 +59,20 @@ const CASES: Case[] = [
   { name: "clicks summary, a year", path: () => "/clicks/summary?from=2025-11-01&to=2026-10-31" },
 ];
 
-/** Of other tables, in the programs whose clicks lie in thirty days. */
+/** Rows of other tables, in the programs whose clicks lie in thirty days. */
 const OTHER_LISTS: Case[] = ["/payments", "/payments?outcome=no_ref", "/partners", "/partners?status=active"].map(
   (path) => ({ name: path, path: () => path }),
 );
 const OTHER_SIZES = { few: 1_000, many: 100_000 };
 
-/** Counts what the database reads, for the one request that is under way. Played limiters as in the other benches. */
+/** Counts the rows that the database reads for the current request. Limiters are simulated as in the other benches. */
 const COUNTING_WORKER = `
 import worker, { ClickCounter } from "./index.js";
 export { ClickCounter };
 let rows = 0;
 const limiter = { limit: async () => ({ success: true }) };
 const count = (results) => { for (const { meta } of results) rows += meta.rows_read; return results; };
-// What is read raw comes without its counts.
+// Raw reads come without counts.
 const raw = (statement) => async () => count([await statement.all()])[0].results.map(Object.values);
 const prepared = (statement) => new Proxy(statement, { get(target, name) {
   if (name === "bind") return (...values) => prepared(target.bind(...values));
@@ -221,7 +221,7 @@ async function fillOthers(database: Bench, name: string, count: number): Promise
   );
 }
 
-/** The two programs by turns, so that what else the machine does falls on both. */
+/** The two programs by turns, so that other load on the machine falls on both. */
 async function compare(
   url: string,
   spread: string,

@@ -15,7 +15,7 @@ export interface LoadPlan {
   seconds: number;
   /** Raw requests, sent in turn and from the beginning again; `PLACE` in one becomes a number of its own. */
   requests: string[];
-  /** So many bytes follow each request, which then has a connection of its own: nobody need read them all. */
+  /** So many bytes follow each request, which then has its own connection: the server may leave them unread. */
   body_bytes?: number;
   /** Requests per second over all connections, evenly; as fast as they are answered unless given. */
   rate?: number;
@@ -129,7 +129,7 @@ function run({ port, connections, seconds, requests, body_bytes = 0, rate }: Loa
   });
 }
 
-/** Where the first answer in `text` ends, or -1 while it is not all there. */
+/** The end of the first answer in `bytes`, or -1 while it is incomplete. */
 function endOfAnswer(text: string): number {
   const head = text.indexOf("\r\n\r\n");
   if (head < 0) return -1;

@@ -41,7 +41,7 @@ async function signIn(url: string): Promise<string> {
   return reply.headers.getSetCookie().find((line) => line.startsWith("__Host-session=")) ?? "";
 }
 
-/** Straight into the database: what took a program years is there in a minute. */
+/** Written straight into the database: years of data within a minute. */
 async function fill(): Promise<void> {
   const file = join(state, "fill.sql");
   await writeFile(file, SQL);
@@ -58,7 +58,7 @@ const base32 = (value: string, digits: number) =>
     { length: digits },
     (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', 1 + ((${value}) >> ${5 * (digits - 1 - i)} & 31), 1)`,
   ).join(" || ");
-/** An id of the second that `at` says, with `n` in place of chance. */
+/** An id of the given second, with a number in place of chance. */
 const id = (prefix: string, at: string, n: string) =>
   `'${prefix}_' || ${base32(`(${at}) * 1000`, 10)} || substr('0000000000000000' || ${n}, -16)`;
 const count = (to: number) => `with recursive n (n) as (select 0 union all select n + 1 from n where n < ${to - 1})`;

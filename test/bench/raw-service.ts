@@ -15,10 +15,10 @@ import { LEAST_WORKER } from "./least-worker.ts";
 
 export const ADMIN_TOKEN = "bench-admin-token";
 
-/** What answers 204 and does nothing: the measure for everything else. */
+/** Answers 204 at once: the measure for everything else. */
 const BARE_WORKER = "export default { fetch: () => new Response(null, { status: 204 }) };";
 
-/** What a built Worker is measured against. */
+/** The Worker to which a built Worker is compared. */
 const MEASURES = {
   bare: { script: BARE_WORKER },
   least: {
@@ -53,7 +53,7 @@ export default {
   scheduled: (event, env, execution) => worker.scheduled(event, withLimiters(env), execution),
 };`;
 
-/** Where a request comes from, as JSON of the platform's fields: for `main: "places.js"`. */
+/** The origin of a request, as JSON of the platform's fields, for `cf`. */
 export const PLACE_HEADER = "x-played-place";
 
 /** The same with visitors anywhere, and regions that are split soon. */
@@ -74,14 +74,17 @@ export interface RawService {
   /** The runtime's process, for its CPU time. */
   runtime: number;
   stop(): Promise<void>;
-  /** SIGKILL to the runtime and what started it, as when the machine goes down. */
+  /** SIGKILL to the runtime and its parent, as if the machine failed. */
   kill(): Promise<void>;
-  /** Runs the jobs of a cron, which nothing else does here, and waits for their end. */
+  /** Runs the jobs of a cron, which no one else starts here, and waits for their end. */
   cron(expression: string): Promise<void>;
 }
 
 export interface RawServiceOptions {
-  /** Where the Worker's own calls go: each as a POST with `{url, method, headers}` in this header. The network unless given. */
+  /**
+   * The target of the Worker's own calls: each is a POST with the original address in this header. Default: the
+   * network.
+   */
   outbound?: string;
   /** The module that is entered. */
   main?: "bench.js" | "places.js";

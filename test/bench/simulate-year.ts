@@ -110,7 +110,7 @@ function printClicks(sizes: Measurements["commits"]): void {
   goal("A million clicks, each alone in its commit", totalOf(costOf(lines[0]![1], false)), GOALS.million_alone);
 }
 
-/** What a log line for each invocation adds: by the price until November 2026, and by the one after. */
+/** The added cost of a log line for each invocation, by the price until November 2026 and by the next one. */
 function invocationLogs(usage: Usage, included: boolean): [number, number] {
   const lines = usage.log_lines + invocationsOf(usage);
   const before = costOf(usage, included).log_lines;
@@ -168,7 +168,7 @@ function printScenario(name: string, scenario: Scenario): void {
   if (beyond) console.log(`A deployment has ${MAX_DATABASES} databases at most: month ${beyond.month} does not fit.`);
 }
 
-/** What each part costs, most first; nothing that the plan includes is taken off. */
+/** The cost of each part, highest first, without deducting the plan's allowance. */
 function printItems(what: string, items: Items): void {
   console.log(`\n${what}, by what it is for, in dollars; nothing that the plan includes is taken off`);
   const meters = (usage: Usage) =>

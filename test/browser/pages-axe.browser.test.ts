@@ -65,7 +65,7 @@ async function graveFindings(page: Page, options: { runOnly?: string[] }): Promi
   return grave.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
-/** In dark mode a page differs by its colors alone. */
+/** Dark mode changes only a page's colors. */
 async function darkProblemsOf(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "dark" });
   const found = await graveFindings(page, { runOnly: ["color-contrast", "link-in-text-block"] });

@@ -171,7 +171,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       const inEurope = [...bucketLines, 'jurisdiction = "eu"'];
       await refuses(world, asksToPutBack(...inEurope), () => world.deployInCi());
 
-      // With both restored, it continues.
+      // The deploy continues with both restored.
       further.query("DROP TABLE programs;");
       run([...databases, archive]);
       const putBack = databaseLines.concat("", bucketLines, "", "[[queues.producers]]").join("\n").replaceAll("\\", "");

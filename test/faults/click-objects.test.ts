@@ -25,7 +25,7 @@ const REGIONS = [
 /** Data centers of all four objects. */
 const COLOS = ["MAD", "FRA", "LHR", "AMS"];
 const CLIENTS = 32;
-/** By so many a region is split (`raw-service.ts`). */
+/** The load that splits a region (`SPLIT_LOAD`). */
 const COMMITS = 20;
 /** The process is killed after so many answers of a round at most: before a region's split, at it, or after it. */
 const ANSWERS = 200;
@@ -106,14 +106,14 @@ describe("clicks exactly once while their objects become more (TRACK-18)", () =>
       await service.kill();
       await Promise.all(clients);
       service = await start();
-      // A region that was not split yet is now: what its first object took is repeated to the others.
+      // Splits a region now: its first object's clicks are repeated to the others.
       for (let n = 0; n < COMMITS; n++) await report(next(places[0]!));
       // Every page reports its click again, whether it had an answer or not.
       await Promise.all(clicks.slice(begin).map(report));
     }
     let found = await stored();
     for (let i = 0; i < 60 && found.landings.length < clicks.length; i++) {
-      // What nobody came for, because whoever was asked was killed, the cron finds.
+      // The cron finds the clicks of killed Workers.
       await service.cron("* * * * *");
       await sleep(1_000);
       found = await stored();

@@ -11,7 +11,7 @@ export async function openDatabaseFile(state: string): Promise<DatabaseSync> {
   return new DatabaseSync(join(folder, file), { timeout: 10_000 });
 }
 
-/** Takes the write lock of the database file: every write of the Worker fails until it is given back. */
+/** Takes the write lock of the database file: every write of the Worker fails until its release. */
 export async function lockDatabase(state: string): Promise<() => void> {
   const database = await openDatabaseFile(state);
   database.exec("begin immediate");

@@ -64,7 +64,7 @@ function api<T>(method: string, path: string, body?: unknown): Promise<T> {
 
 let made = 0;
 
-/** One event; gives up where the service is killed meanwhile. */
+/** One event; stops if the service is killed meanwhile. */
 async function happen(): Promise<void> {
   const n = made++;
   await api("POST", "/api/v1/partners", { email: `p${n}@partners.example`, slug: `p${n}` }).catch(() => {});
@@ -115,10 +115,10 @@ async function killAt(step: Step): Promise<void> {
   const death: { at: Promise<void> | null } = { at: null };
   const victim = service;
   step.arm(() => void (death.at ??= victim.kill()));
-  // The trap springs at the first chance; where it needs another, there are more.
+  // The trap springs at the first chance; more chances follow if it needs them.
   for (let i = 0; i < 50 && !death.at; i++) {
     await happen();
-    // Where much waits since the last kills, the sweep begins again, and is killed with the rest.
+    // If much waits since the last kills, the sweep begins again, and is killed with the rest.
     if (i === 10) await Promise.race([victim.cron(SWEEP), sleep(1_000)]).catch(() => {});
   }
   // The claims of those who were killed before keep their places in the lane until they end.

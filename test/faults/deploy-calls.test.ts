@@ -28,7 +28,7 @@ function assertFailed(failed: string[], calls: string[]): void {
   }
 }
 
-/** What a deploy over nothing, and one over what runs, change of the Worker. */
+/** The changes of the Worker by a deploy over an empty account, and by one over a running version. */
 const CHANGES = (worker: string) => [
   "POST d1/database",
   "POST queues",

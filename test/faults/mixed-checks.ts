@@ -1,4 +1,4 @@
-/** What must hold of the database, the receivers and the vendor, given the books of the load. */
+/** The invariants of the database, the receivers and the vendor, given the books of the load. */
 import { BY_CODE } from "../support/by-code.ts";
 import { BY_SALE } from "../support/by-sale.ts";
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ function rows(database: DatabaseSync, sql: string): Row[] {
   return database.prepare(sql).all() as Row[];
 }
 
-/** `sql` selects what is wrong. */
+/** `sql` selects wrong rows. */
 function none(database: DatabaseSync, what: string, sql: string): void {
   assert.deepEqual(
     rows(database, sql).map((row) => ({ ...row })),
@@ -60,7 +60,7 @@ export function checkClicks({ database, visitors }: Scene): void {
   );
 }
 
-/** Purchases: each acknowledged one earned once what the rules say, each other one that or nothing. */
+/** Purchases: each acknowledged one earned once by the rules, each other one that or zero. */
 export function checkPurchases({ database, books }: Scene): void {
   const KEY = "iif(p.provider = 'provider_a', p.customer_id, p.provider_transaction_id) as key";
   const all = rows(database, `select c.*, ${KEY} from commissions c join payments p on p.id = c.payment_id`);
@@ -80,14 +80,14 @@ export function checkPurchases({ database, books }: Scene): void {
     const back = refund ?? (dispute?.lost ? { event: dispute.lost, cents: base_cents } : null);
     const possible = back?.event.acknowledged ? [] : [earned(partner, provider, base_cents, 0)];
     if (back) possible.push(earned(partner, provider, base_cents, back.cents));
-    // What was never paid and is rejected is owed to nobody.
+    // A rejected commission that was never paid is not owed.
     if (sale["status"] === "rejected") possible.splice(0, Infinity, 0);
     assert.ok(possible.includes(sum), `${key} of ${partner.slug} earned ${sum}, not ${possible.join(" or ")}`);
   }
   assert.ok(payments.size <= books.purchases.length, "no payment that nobody made");
 }
 
-/** An open dispute holds what is not in a payout; of an acknowledged decision of the owner nothing is taken back. */
+/** An open dispute holds commissions outside of payouts; an acknowledged decision of the owner stays. */
 export function checkDecisions({ database, books }: Scene): void {
   const sales = by(
     rows(
@@ -119,7 +119,7 @@ export function checkDecisions({ database, books }: Scene): void {
   );
 }
 
-/** What is stored of a payment (JOB-1); messages and the audit log are kept for their own time. */
+/** The stored data of a payment (JOB-1); messages and the audit log are kept for their own time. */
 const ERASED_IN = {
   payments: ["customer_email", "ref", "decision"],
   commissions: ["customer_email"],
@@ -128,7 +128,7 @@ const ERASED_IN = {
   provider_events: ["body"],
 } as const;
 
-/** An address that was erased is nowhere, whatever the provider has sent again since; others are where they were. */
+/** An erased address is gone, despite any later report of the provider; other addresses stay. */
 export function checkErasures({ database, books }: Scene): void {
   const asked = new Map<string, boolean>();
   for (const { kind, mark, answer } of books.creations) {
@@ -152,7 +152,7 @@ export function checkErasures({ database, books }: Scene): void {
   }
 }
 
-/** What the API was asked to make: acknowledged once, otherwise at most once; and never anything else. */
+/** Objects requested by the API: once if acknowledged, otherwise at most once; and no others. */
 export function checkCreations({ database, books, world }: Scene): void {
   const made = {
     partner: by(rows(database, "select slug, id from partners"), "slug"),
@@ -194,7 +194,7 @@ export function checkCreations({ database, books, world }: Scene): void {
   }
 }
 
-/** Every row has its events, none twice; the states they show are the row's way. */
+/** Every row has its events, each once; their states are the row's history. */
 export function checkAuditLog({ database, books }: Scene): void {
   const events = rows(
     database,
@@ -276,7 +276,7 @@ function checkPayoutEvents(database: DatabaseSync, payouts: Map<string, Row[]>):
   assert.deepEqual([...payouts.keys()], [], "no event of a payout that is not there");
 }
 
-/** What is counted and what is real are the same rows. */
+/** Counts and real rows agree. */
 function same(database: DatabaseSync, what: string, counted: string, real: string): void {
   none(
     database,
@@ -354,7 +354,7 @@ export function checkCounters({ database }: Scene): void {
   );
 }
 
-/** Every outbound event reached every endpoint that answers, as it was committed; none that was not committed. */
+/** Every committed outbound event, and no other, reached every endpoint that answers. */
 export function checkDeliveries({ database, world, calls }: Scene): void {
   const messages = new Map(rows(database, "select * from messages").map((row) => [row["event_id"], row]));
   none(
@@ -393,7 +393,7 @@ export function checkDeliveries({ database, world, calls }: Scene): void {
   }
 }
 
-/** No money appears or goes: rows, payouts, the vendor's transfers and what the acknowledged answers said agree. */
+/** No money appears or goes: rows, payouts, the vendor's transfers and acknowledged answers agree. */
 export function checkMoney({ database, world, books }: Scene): void {
   const transfers = Map.groupBy(world.vendor.transfers, ({ transfer_group }) => transfer_group);
   const payouts = rows(database, "select * from payouts");

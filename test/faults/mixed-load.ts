@@ -1,4 +1,4 @@
-/** The mixed load, and the books on it: what was asked for, and what was acknowledged. */
+/** The mixed load, and its books: the requests, and the acknowledgements. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RawService } from "../bench/raw-service.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
@@ -10,22 +10,22 @@ import { uniqueId } from "../support/vendor.ts";
 import { SECRETS, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
 import type { Chance } from "./random.ts";
 
-/** One purchase of one customer, and what the provider reported of it. */
+/** One purchase of one customer, and the provider's reports of it. */
 export interface Purchase {
   provider: ListedVendor;
   partner: MixedPartner;
   /** Provider A's customer, provider B's transaction: by which the service's rows are found. */
   key: string;
-  /** Of provider A's customer. */
+  /** The id of provider A's customer. */
   email: string | null;
   base_cents: number;
   /** Each of them describes the whole purchase. */
   events: VendorEvent[];
   refund: { event: VendorEvent; cents: number } | null;
   refundEvent: (cents: number) => Unsent;
-  /** Of all of it; one that is refunded is not disputed, nor the other way around. */
+  /** In full; a refunded one is not disputed, nor the other way around. */
   dispute: { opened: VendorEvent; lost: VendorEvent | null } | null;
-  /** Null of a provider that has none. */
+  /** Null if the provider does not have it. */
   disputeEvents: { opened: Unsent; lost: Unsent } | null;
 }
 
@@ -46,17 +46,17 @@ export interface Creation {
   path: string;
   key: string;
   body: string;
-  /** Slug, note, payout or a purchase's key: by which what it made is found. */
+  /** Slug, note, payout or a purchase's key: identifies the made object. */
   mark: string;
   patient: boolean;
   answer: { status: number; body: string } | null;
 }
 
-/** What is asked of a payout, under the name of its path. */
+/** A payout's requests, under the name of the path. */
 export const MOVES = ["pay", "mark-paid", "cancel"] as const;
 export type Move = (typeof MOVES)[number];
 
-/** What the owner knows a payment by that was made by hand. */
+/** The owner's reference of a payment by hand. */
 export const BY_HAND = "by hand";
 
 export interface Patch {
@@ -285,7 +285,7 @@ export class Load {
     return this.ask(this.#creation(move, `/payouts/${id}/${move}`, body, id));
   }
 
-  /** What else the owner decides, while payouts are made and paid: each may come first. */
+  /** The owner's other decisions, concurrent with payouts: each may come first. */
   async #decide(): Promise<void> {
     const chance = this.#chance;
     await chance.of([() => this.#reject(), () => this.#moveOpen(), () => this.#erase()])();
@@ -311,7 +311,7 @@ export class Load {
     if (data.length > 0) await this.#move(this.#chance.of(data).id, this.#chance.of(MOVES));
   }
 
-  /** Forgets a customer, and what the provider says of them later. */
+  /** Erases a customer and the provider's later reports. */
   async #erase(): Promise<void> {
     const known = this.books.purchases.filter(
       ({ email, events }) => email !== null && events.every(({ acknowledged }) => acknowledged),
@@ -364,7 +364,7 @@ interface Sale {
   n: number;
 }
 
-/** What the provider sends of a sale, and of a refund of it. */
+/** The provider's events of a sale, and of its refund. */
 interface Reports {
   key: string;
   email: string | null;

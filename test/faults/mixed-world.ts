@@ -32,7 +32,7 @@ const DEFAULT_PCT = 20;
 const BIG = { above_cents: 50_000, pct: 12.5 };
 const FLAT = { slug: "flat", cents: 700 };
 
-/** Endpoints first, so that nothing happens that they do not get. */
+/** Endpoints first, so that they get every event. */
 export async function makeMixedWorld(url: string, outside: World): Promise<MixedWorld> {
   const vendor = openVendor({ keys: [VENDOR_KEY] });
   outside.answer = (request) => answer(vendor, request);
@@ -98,7 +98,7 @@ async function answer(vendor: VendorApi, { method, url, headers, body }: Call): 
   return { status: reply.status, headers: reply.headers, body: await reply.text() };
 }
 
-/** What a payment must have earned in all, whatever happened to it (LAW-2), written unlike the service. */
+/** The total that a payment must have earned after any history (LAW-2), computed unlike the service. */
 export function earned(
   partner: MixedPartner,
   provider: ListedVendor,

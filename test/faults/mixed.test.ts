@@ -33,7 +33,7 @@ import { Visitors } from "./visitors.ts";
 
 const ROUNDS = Number(process.env["FAULT_ROUNDS"] ?? 20);
 const SWEEP = "* * * * *";
-/** Longer than every lease, and than what belongs to a request that may still run. */
+/** Longer than every lease, and than any request that may still run. */
 const LATER_MS = 10 * 60_000;
 const RECOVERY_MS = 300_000;
 
@@ -98,7 +98,7 @@ describe(`killed under a mixed load, ${ROUNDS} times`, () => {
     load.moveTo(service);
     for (const event of load.books.events()) if (!event.acknowledged && event.patient) await load.send(event);
     for (const creation of load.books.creations) {
-      // Of what was answered, a part again: it gets the first answer.
+      // Repeats a part of the answered requests: each gets the first answer.
       const again = creation.answer === null ? creation.patient : chance.happens(0.2);
       if (again) await load.ask(creation);
       if (again) assert.ok(creation.answer, `${creation.path} under its key is answered`);
@@ -154,7 +154,7 @@ function acknowledgedEvents(): number {
   return load.books.events().filter(({ acknowledged }) => acknowledged).length;
 }
 
-/** At the moment when something is acknowledged: what was not durable then is lost. */
+/** Kills at the moment of an acknowledgement: undurable data is lost. */
 function killAtAcknowledgement(): Promise<void> {
   const victim = service;
   let left = chance.whole(20, 60);
@@ -171,7 +171,7 @@ function killAtAcknowledgement(): Promise<void> {
   });
 }
 
-/** What is not at rest yet, in words. */
+/** The work that is not at rest yet, in words. */
 async function openWork(): Promise<string[]> {
   const { database } = scene;
   const [sound] = world.endpoints.filter(({ url }) => url === SOUND);
@@ -188,7 +188,7 @@ async function openWork(): Promise<string[]> {
   return [...open.map(([name]) => name), ...(isClicked ? [] : ["clicks"])];
 }
 
-/** While the service is down: whatever waits for its time to come has it. */
+/** While the service is down, all due times pass. */
 async function passTime(): Promise<void> {
   const database = await openDatabaseFile(folders[1]!);
   const past = `'${new Date(Date.now() - LATER_MS).toISOString()}'`;

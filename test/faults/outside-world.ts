@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 export interface World {
-  /** For `startRawService`. */
+  /** Used by `BASE_URL`. */
   outbound: string;
   /** Every call but the look-ups. */
   calls: Call[];

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: FAULT_SEED. What runs side by side still takes its own turns. */
+/** Repeatable chance: FAULT_SEED. Concurrent parts still take turns of their own. */
 export class Chance {
   #state: number;
 

@@ -12,7 +12,7 @@ import { buildWorker, startRawService, type RawService } from "../bench/raw-serv
 import { openDatabaseFile } from "./database.ts";
 
 const KILLS = Number(process.env["FAULT_ROUNDS"] ?? 20);
-/** For each kill: one or two steps of the roll-up, so that some are over when the process dies and one is not. */
+/** One or two steps of the roll-up a kill, so that the process dies between two of them. */
 const CLICKS_PER_KILL = 15_000;
 const CLICKS = KILLS * CLICKS_PER_KILL;
 const EVERY_MINUTE = "* * * * *";
@@ -51,7 +51,7 @@ async function leaveClicks(): Promise<void> {
   database.close();
 }
 
-/** How far the roll-up is, and what the kept counts hold. */
+/** The progress of the roll-up, and the kept counts. */
 async function stored(): Promise<{ until: string; waits: boolean; kept: number[] }> {
   const database = await openDatabaseFile(join(folder, "state"));
   const [row] = database.prepare("select until, next_at from click_rollups").all();
@@ -64,7 +64,7 @@ async function stored(): Promise<{ until: string; waits: boolean; kept: number[]
   return { until: String(row?.["until"]), waits: row?.["next_at"] !== null, kept };
 }
 
-/** What the API says. */
+/** The API's totals. */
 async function totals(): Promise<number[]> {
   const get = <T>(path: string) => call<T>(service.url, "GET", `/api/v1${path}`, world.api_key);
   const [events, { data: days }, { data: partners }] = await Promise.all([
@@ -85,7 +85,7 @@ describe("clicks that are counted later (TRACK-8)", () => {
     let inTheMiddle = 0;
     for (let i = 0; i < KILLS; i++) {
       const { until } = await stored();
-      // Nobody answers when it is killed.
+      // A killed process does not answer.
       void service.cron(EVERY_MINUTE);
       await sleep(Math.random() * 2_000);
       // The first one comes after a step, however slow the machine is.

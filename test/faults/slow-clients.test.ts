@@ -33,7 +33,7 @@ interface Request {
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** Where it is done. */
+  /** The work directory. */
   done: number;
 }
 
@@ -83,7 +83,7 @@ interface Connection {
   statuses: () => number[];
   /** All that came. */
   text: () => string;
-  /** Resolves with the first status, or null where the connection ends without an answer. */
+  /** Resolves with the first status, or null if the connection ends without an answer. */
   answered: Promise<number | null>;
 }
 
@@ -103,12 +103,12 @@ function open(): Connection {
   return { socket, statuses, text: () => received, answered };
 }
 
-/** Null where nothing came for as long as nobody would wait. */
+/** Null if no byte came for longer than a client would wait. */
 function soon(connection: Connection, ms = 60_000): Promise<number | null | "silence"> {
   return Promise.race([connection.answered, sleep(ms, "silence" as const, { ref: false })]);
 }
 
-/** What the program has: rows that the requests above make. */
+/** The program's rows that the requests above make. */
 async function contents(): Promise<Record<string, number>> {
   const total = async (path: string) =>
     (await call<{ total: number }>(service.url, "GET", `/api/v1/${path}per_page=1`, world.api_key)).total;
@@ -119,7 +119,7 @@ async function contents(): Promise<Record<string, number>> {
   return { partners: partners!, payments: payments!, clicks: clicks!, events: events! - refused! };
 }
 
-/** After what was taken has reached the log. */
+/** After the accepted clicks have reached the log. */
 async function settled(): Promise<Record<string, number>> {
   let before = await contents();
   for (;;) {
@@ -223,7 +223,7 @@ for (const [name, make] of Object.entries(KINDS)) {
         const connection = open();
         connection.socket.write(head(request, { "Content-Length": wrong }) + request.body);
         const status = await soon(connection, 1_000);
-        // The bare runtime answers 500 where the platform in front of it would answer 400.
+        // The bare runtime answers 500, though the platform in front of it would answer 400.
         const isOurs = /^x-request-id:/im.test(connection.text());
         assert.ok(
           status === null || status === 400 || status === 413 || !isOurs,

@@ -1,4 +1,4 @@
-/** What browsers and those who pretend to be one send to the tracking routes. */
+/** Requests of browsers and pretenders to the tracking routes. */
 import fc from "fast-check";
 import {
   contentType,

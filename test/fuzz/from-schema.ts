@@ -5,7 +5,7 @@ import { lookUp } from "../support/json-schema.ts";
 import { servedDocument } from "../support/openapi.ts";
 import { idIn, place } from "./places.ts";
 
-/** `name` is that of the field, which says what the schema cannot: that a text is an id, a time, an address. */
+/** `name` is that of the field, for formats that the schema lacks: an id, a time, an address. */
 export function valueOf(schema: JsonSchema, name = ""): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) return valueOf(lookUp(servedDocument(), schema.$ref) as JsonSchema, name);
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -36,7 +36,7 @@ const TYPES: Record<string, (schema: JsonSchema, name: string) => fc.Arbitrary<u
   },
 };
 
-/** What is required and a few of the others: where all are there, one of them is wrong for a reason that no schema states. */
+/** The required fields and a few others: with all of them, one is wrong for a reason that no schema states. */
 export function recordOf(
   properties: [string, JsonSchema][],
   required: string[],
@@ -48,7 +48,7 @@ export function recordOf(
     .map(([values, chosen]) => Object.fromEntries([...required, ...chosen].map((name) => [name, values[name]])));
 }
 
-/** Conditions that hold together: which operators and values go with a field, the schema does not say. */
+/** Valid combinations of operators and values with a field, which the schema lacks. */
 const CONDITIONS = fc.constantFrom(
   [],
   [{ field: "txn_amount_cents", op: "gt", value: 100 }],
@@ -75,7 +75,7 @@ const TIMES = fc.constantFrom(
   ..."2026-01-01 2026-02-28 2026-03-31T23:59:59Z 2026-06-01T00:00:00.000+02:00 2020-01-01 2026-11-20T10:00".split(" "),
 );
 
-/** A text by what its name says it is. */
+/** A text by the format of its name. */
 function named(name: string): fc.Arbitrary<string> | null {
   const kind = KINDS[name];
   if (kind !== undefined) return idIn(kind);

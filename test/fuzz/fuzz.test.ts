@@ -56,7 +56,7 @@ it(`${RUNS} requests of every kind (FUZZ_SEED=${SEED})`, { timeout: 600_000 + RU
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (status > 0 && status < 400) untaken.delete(route);
       if (status === 201 && route === NEW_KEY) world = await renewed(world);
-      // What one request leaves behind the next one meets: nothing is made smaller, each kind of problem is reported once.
+      // Requests share state: failures are not shrunk, and each kind of problem is reported once.
       if (problem !== null && problems.size < MAX_PROBLEMS) problems.set(kindOf(problem), problem);
     }),
     { numRuns: RUNS, seed: SEED },
@@ -65,7 +65,7 @@ it(`${RUNS} requests of every kind (FUZZ_SEED=${SEED})`, { timeout: 600_000 + RU
   const counts = JSON.stringify(Object.fromEntries([...statuses].toSorted(([a], [b]) => a - b)));
   console.info(`fuzz: ${runs} requests, seed ${SEED}: ${counts}; never taken: ${[...untaken].join(", ") || "none"}`);
   expect([...problems.values()].join("\n\n")).toBe("");
-  // It would prove nothing if all were turned away at the door.
+  // Requests that are all refused at once would prove little.
   const of = (...all: number[]) => all.reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);
   for (const status of [200, 201, 400, 401, 404, 405, 409, 415, 422])
     expect([status, of(status)]).not.toEqual([status, 0]);
@@ -82,9 +82,9 @@ function kindOf(problem: string): string {
 }
 
 interface Outcome {
-  /** 0 for what cannot even be written as an HTTP request. */
+  /** 0 for a request that cannot even be written as HTTP. */
   status: number;
-  /** The documented route that was asked. */
+  /** The documented route of the request. */
   route: string;
   problem: string | null;
 }
@@ -127,7 +127,7 @@ interface Sent {
   body: Uint8Array<ArrayBuffer> | null;
 }
 
-/** The draft with everything in its place, signed as it asks for. */
+/** The draft with everything in its place, and signed. */
 async function written(draft: Draft | SignedDraft): Promise<Sent> {
   const { method } = draft;
   const text = typeof draft.body === "string" ? filled(draft.body, world.places) : draft.body;

@@ -1,10 +1,10 @@
-/** What an attacker, a bug or a bad day sends: texts, numbers, JSON, bodies, queries, headers. */
+/** Input of an attacker, a bug or a bad day: texts, numbers, JSON, bodies, queries, headers. */
 import fc from "fast-check";
 import { importQuery } from "../../src/http/api/imports.ts";
 import * as queries from "../../src/http/queries.ts";
 import { VENDORS } from "../../src/providers/registry.ts";
 
-/** Where one of these is in a page as it is, and not as text, a script would run. */
+/** Unescaped in a page, each of these would run a script. */
 export const MARKUP = [
   "<script>alert(1)</script>",
   '"><img src=x onerror=alert(1)>',
@@ -68,14 +68,14 @@ const TEXTS = [
   "*",
 ];
 
-/** Numbers as texts of JSON, most of which are none that a program can hold exactly. */
+/** Numbers as JSON texts, most of which a program cannot hold exactly. */
 const NUMBERS = [
   ..."0 -0 1 -1 0.1 100 100.00001 12.3456 1.0 1e2 1e21 1e308 -1e308 1e400 -1e400 1e-400 5e-324".split(" "),
   ..."2147483648 4294967296 9007199254740991 9007199254740993 -9007199254740993".split(" "),
   ..."123456789012345678901234567890 253402300800000 8640000000000001 0.30000000000000004".split(" "),
 ];
 
-/** What no parser takes. */
+/** Texts that no parser accepts. */
 const BROKEN = ["", "NaN", "Infinity", "01", "0x10", "'a'", "undefined", "[1,]", '"\t"', '"\\ud80"', "{a:1}", "/**/1"];
 
 function nested(depth: number, open: string, close: string): string {
@@ -182,7 +182,7 @@ const SOURCES = import.meta.glob<string>("../../src/http/**/*.{ts,tsx}", {
   eager: true,
 });
 
-/** Every name that a list or a page asks for. */
+/** Every parameter of a list or a page. */
 const QUERY_NAMES = [
   ...new Set([
     ...Object.values({ ...queries, importQuery }).flatMap(({ shape }) => Object.keys(shape)),
@@ -190,7 +190,7 @@ const QUERY_NAMES = [
   ]),
 ];
 
-/** A query string with what may be in one and what may not. */
+/** A query string with allowed and forbidden parts. */
 export const hostileQuery: fc.Arbitrary<string> = fc
   .array(
     fc.tuple(

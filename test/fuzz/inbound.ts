@@ -9,7 +9,7 @@ import { place } from "./places.ts";
 import { withHeader, type Draft } from "./requests.ts";
 
 export interface SignedDraft extends Draft {
-  /** Whose secret signs the exact bytes, null where nobody does. */
+  /** The owner of the secret that signs the exact bytes, or null. */
   signs: ListedVendor | null;
 }
 
@@ -54,7 +54,7 @@ export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
       path: `/webhooks/${provider}?program_id=${program}${query === null ? "" : `&${query}`}`,
       headers: header === null ? headers : withHeader(headers, header),
       body: hostile ?? text,
-      // Nobody here knows the other program's secret; some bodies name their program themselves.
+      // The other program's secret is unknown here; some bodies name their program themselves.
       refused: !claimsPrograms(provider) && program.startsWith("{{other"),
       signs: isSigned ? provider : null,
     };

@@ -1,6 +1,8 @@
 import { oddOf, type Oddity } from "../support/odd-shapes.ts";
 
-/** JSON as text in the making, so that what no object can hold (a field twice, 1e400, half a number) can be in it. */
+/**
+ * JSON as editable text, so that it can contain values that no object can hold (a field twice, 1e400, half a number).
+ */
 export type JsonText = string | { items: JsonText[] } | { fields: [string, JsonText][] };
 
 /** The text of any plain value, in pieces that can be changed. */
@@ -18,14 +20,14 @@ export function textOf(pieces: JsonText): string {
   return `{${pieces.fields.map(([name, one]) => `${name}:${textOf(one)}`).join(",")}}`;
 }
 
-/** One change to a text; `at` chooses where, of all the places that there are. */
+/** One change to a text; `random` chooses among all places. */
 export interface Change {
   kind: "replace" | "remove" | "double" | "add" | "wrap" | "odd";
   at: number;
-  /** What comes in, as JSON text, and its name where it needs one. */
+  /** Inserted JSON text, and its name if it needs one. */
   value: string;
   name: string;
-  /** Of an odd one: in which way it differs from what is there. */
+  /** The way in which an odd value differs from the original. */
   oddity: Oddity;
 }
 
@@ -53,7 +55,7 @@ export function changed(pieces: JsonText, { kind, at, value, name, oddity }: Cha
   return visit(pieces) ?? "";
 }
 
-/** What is there in another shape; the same where this way does not change it, or an earlier change made it no JSON. */
+/** A value in another shape; unchanged if this way does not apply, or an earlier change broke the JSON. */
 function oddPieces(pieces: JsonText, oddity: Oddity): JsonText {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** Everything outside the service: a payment provider of many moods, and nobody else. */
+/** Everything outside the service: a payment provider of many moods. */
 
 const ANSWERS: (() => Response)[] = [
   () => json(200, { id: "acct_fuzz", object: "v2.core.account" }),
@@ -18,7 +18,7 @@ const ANSWERS: (() => Response)[] = [
   },
 ];
 
-/** Answers in turn, whatever is asked. */
+/** Answers in turn, for any request. */
 export function outsideWorld(): typeof fetch {
   let asked = 0;
   return async () => {

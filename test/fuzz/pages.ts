@@ -1,4 +1,4 @@
-/** What a browser sends to the pages for people, by hand and by their forms. */
+/** Requests of a browser to the pages for people, by hand and by their forms. */
 import fc from "fast-check";
 import { pageRoutes } from "../support/stocked.ts";
 import { hostileHeader, hostileQuery, hostileSegment, hostileText, MARKUP } from "./hostile.ts";
@@ -9,11 +9,11 @@ import { withHeader, type Draft } from "./requests.ts";
 export interface Form {
   method: string;
   action: string;
-  /** Its fields with what is in them, without the token. */
+  /** Its fields and values, without the token. */
   fields: [string, string][];
 }
 
-/** The forms of a document; `address` is where it was found. */
+/** The forms of a document at `address`. */
 export function formsIn(html: string, address: string): Form[] {
   return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)].map(([, attributes = "", inside = ""]) => ({
     method: (attribute(attributes, "method") ?? "get").toUpperCase(),
@@ -41,7 +41,7 @@ const GETS = [
 
 const KINDS: Record<string, string> = { secrets: "secrets" };
 
-/** Any page with the ids of some program in its address, and whatever query. */
+/** Any page with some program's ids in its address, and any query. */
 const visit: fc.Arbitrary<Draft> = fc
   .record({
     route: fc.constantFrom(...GETS),

@@ -12,7 +12,7 @@ export function place(owner: Owner, kind: string): string {
   return `{{${owner}.${kind}}}`;
 }
 
-/** An id: mostly the caller's own, often another program's, sometimes none. */
+/** An id: mostly the caller's own, often another program's, sometimes neither. */
 export function idIn(kind: string): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 5, arbitrary: fc.constant(place("own", kind)) },
@@ -22,7 +22,7 @@ export function idIn(kind: string): fc.Arbitrary<string> {
   );
 }
 
-/** The text with what the words stand for. */
+/** The text with the values of its placeholders. */
 export function filled(text: string, places: Places): string {
   return text.replaceAll(/\{\{(own|other)\.([a-z_-]+)\}\}/g, (word, owner: Owner, kind: string) => {
     const value = places[owner][kind];

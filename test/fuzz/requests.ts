@@ -26,11 +26,11 @@ export interface Draft {
   path: string;
   headers: [string, string][];
   body: Body;
-  /** It asks for something of the other program, so that nothing but a refusal is right. */
+  /** It concerns the other program's data, so that only a refusal is right. */
   refused: boolean;
 }
 
-/** A file has no schema that says more than that it is a text. */
+/** A file's schema only states that it is a text. */
 const csvFile: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom("email,slug,name", "Email;Code;Status", "customer_id\tpartner_email\tcreated", "a,b,c"),
@@ -46,10 +46,7 @@ const csvFile: fc.Arbitrary<string> = fc
     return [head, ...rows.map((row) => row.join(separator))].join("\n");
   });
 
-/**
- * Any request of any documented route. The providers' webhooks and clicks have makers of their own: a click is counted
- * for whatever program it names.
- */
+/** Any request of any documented route. Webhooks and clicks have their own makers: a click counts for any program. */
 export const apiRequest: fc.Arbitrary<Draft> = fc.oneof(
   ...operations()
     .filter(({ method, path }) => !path.startsWith("/webhooks/") && `${method} ${path}` !== "POST /click")

@@ -30,7 +30,7 @@ export async function makeWorld(): Promise<World> {
   };
 }
 
-/** The world with a new program to call from: no limit is reached, and what was spoilt for a request is whole again. */
+/** The world with a new program to call from: no limit is reached, and damage of an earlier request is repaired. */
 export async function renewed(world: World): Promise<World> {
   const { places } = await makeOwn();
   return { ...world, places: { own: places, other: world.places.other } };

@@ -20,7 +20,7 @@ const LENGTH = 3_000;
 /** So many texts that take too long are enough to report. */
 const MAX_REPORTED = 3;
 
-/** What is repeated: whatever some grammar or pattern gives a meaning. */
+/** Repeated parts: any text with a meaning in some grammar or pattern. */
 const UNITS = [
   ...["a", "1", " ", "\t", "\n", "\0", "-", "_", ".", ",", ";", ":", "=", "&", "?", "#", "/", "\\", '"', "'", "<", "("],
   ...[
@@ -46,7 +46,7 @@ const UNITS = [
   ...["a:", "/..", "%25", '"a', '"\n', "\\u0040", "Bearer ", "sk_a", "\u0301\u0316", "ﷺ", "Bot/1 "],
 ];
 
-/** What surrounds it, beside the parser's own frames. */
+/** Surroundings beside the parser's own frames. */
 const FRAMES = [
   ["", ""],
   ["x", "!"],
@@ -85,7 +85,7 @@ describe("the import's judgment of lines", () => {
   };
   const newcomer = (input: PartnerInput) => ({ ...input, id: `par_${input.slug}` }) as unknown as KnownPartner;
 
-  /** What the lines have in common, each with its number. */
+  /** The common part of the lines, each with its number. */
   const LINES: Record<string, (i: number) => { address: string; codes: string[] }> = {
     "all different": (i) => ({ address: `p${i}@b.co`, codes: [`a${i}`] }),
     "of one address": (i) => ({ address: "p@b.co", codes: [`a${i}`] }),

@@ -1,4 +1,4 @@
-/** Which commit is the version before, and what is said where the history does not have it. */
+/** Finds the commit of the previous version, and the message without one in the history. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

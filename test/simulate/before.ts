@@ -1,4 +1,4 @@
-/** The version before: what the history has of the release before the newest one of the changelog. */
+/** The previous version: the release before the newest one of the changelog. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { ROOT } from "../../src/dev/root.ts";
 
 export type VersionFound = { commit: string } | { missing: string };
 
-/** The last commit before the day of the newest release; or why there is none here, as in a shallow checkout. */
+/** The last commit before the day of the newest release; or the reason for its absence, as in a shallow checkout. */
 export function commitBefore(root = ROOT): VersionFound {
   const changelog = readFileSync(join(root, "src", "docs", "changelog.md"), "utf8");
   const [, day] = /^## (\d{4}-\d\d-\d\d)$/m.exec(changelog) ?? [];

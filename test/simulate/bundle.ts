@@ -1,4 +1,4 @@
-/** The service's own code for a run in this process, each time as a new isolate; with planted mistakes where asked. */
+/** The service's own code for a run in this process, each time as a new isolate, with planted mistakes if requested. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { copyFile, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { build, type Plugin } from "esbuild";
 import { ASSET_NAMES, writeAssetNames } from "../../src/dev/build-site.ts";
 import { ROOT } from "../../src/dev/root.ts";
 
-// Code is evaluated again with every isolate: what the engine has learned of it is used from the first call on.
+// Code is evaluated again with every isolate, but the engine keeps its optimizations.
 setFlagsFromString("--no-lazy-feedback-allocation");
 setFlagsFromString("--always-sparkplug");
 
@@ -27,7 +27,7 @@ export interface Service {
   scheduled(event: { cron: string }, env: object, execution: object): Promise<void>;
   queue(batch: object, env: object, execution: object): Promise<void>;
   ClickCounter: new (state: object, env: object) => ClickCounter;
-  /** Forgets all that its modules hold beside what follows from the code alone: from now on it is a new isolate. */
+  /** Drops all state of its modules: from now on it is a new isolate. */
   forget(): void;
 }
 
@@ -45,7 +45,7 @@ export interface ClickCounter {
   splitLoad?: { commits: number; within: number; ids: number };
 }
 
-/** Makes a new isolate of a version; and of the version before it, where that is to run too. */
+/** Makes a new isolate of a version, and of the previous version if that runs too. */
 export interface Versions {
   now: () => Service;
   before: (() => Service) | null;
@@ -74,7 +74,7 @@ export async function bundleService(patches: readonly Patch[] = [], root = ROOT)
   const script = new Script(`(function (module, modules, forgotten) {${outputFiles[0]!.text}\n})`, {
     filename: "service.js",
   });
-  // One function for all isolates: what the engine has learned of the code and compiled, it keeps.
+  // One function for all isolates, so that the engine keeps its optimizations.
   const load = script.runInThisContext() as Load;
   return () => {
     const module: Loaded = { exports: {} as Loaded["exports"] };
@@ -139,8 +139,8 @@ const platform: Plugin = {
 };
 
 /**
- * The service's own modules, with planted mistakes, and so that what they hold can be forgotten.
- * @throws where a patch's text is not in its file: the code has moved on, and the plant must follow.
+ * The service's own modules, with planted mistakes and droppable state. @throws if a patch's text is not in its file:
+ * the plant must follow the moved code
  */
 function forgetful(patches: readonly Patch[]): Plugin {
   for (const { file, find } of patches) {

@@ -1,4 +1,4 @@
-/** Where the model may be after a step: every outcome that the rules allow for what was answered. */
+/** The possible states of the model after a step: every outcome that the rules allow for the answers. */
 import { putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
 import { copyOf, settle, type State } from "./model.ts";
@@ -6,7 +6,7 @@ import type { Operation } from "./operation.ts";
 import { MINUTES } from "./operations.ts";
 import type { Reply } from "./deployment.ts";
 
-/** What was seen and must not be. */
+/** A forbidden observation. */
 export class Wrong extends Error {
   readonly problems: string[];
 
@@ -16,7 +16,7 @@ export class Wrong extends Error {
   }
 }
 
-/** Where the model may be: the state, and which operations of the step it has seen. */
+/** A possible state of the model, and the operations of the step that it includes. */
 export interface Candidate {
   state: State;
   applied: Operation[];
@@ -24,7 +24,7 @@ export interface Candidate {
 
 const ALONE: Beside = { without: [], before: null };
 
-/** A copy of the state with the effect; null where the rules refuse it. */
+/** A copy of the state with the effect; null if the rules refuse it. */
 function changed(
   state: State,
   effect: Operation["effects"][number],
@@ -58,8 +58,8 @@ export function withPayoutsEnded(states: readonly State[], operations: readonly 
 }
 
 /**
- * Every state that the answers allow: one operation after the other in each order. One that was carried out is in it,
- * one that was refused changes nothing, and of one that failed nobody knows.
+ * Every state that the answers allow: operations in each order. A successful one is included, a refused one has no
+ * effect, and a failed one may have either.
  */
 export function candidatesAfter(
   states: readonly State[],
@@ -71,7 +71,7 @@ export function candidatesAfter(
   const found: Candidate[] = [];
   const isAlone = operations.length === 1;
   for (const order of ordersOf([...operations.keys()])) {
-    // Requests that begin at one moment carry one time; else the second is later. It matters to what is dated before.
+    // Requests that begin at one moment have one time; else the second is later, which matters to dates before.
     for (const tick of operations.some(({ generates }) => generates) && !isAlone ? [0, 1] : [0]) {
       for (const before of states) {
         let candidates: Candidate[] = [{ state: before, applied: [] }];
@@ -90,8 +90,8 @@ export function candidatesAfter(
 }
 
 /**
- * Crons alone, after all else. What changed just before may not be settled yet when they generate or approve; and what
- * failed half-way may only be finished by them, after what else they do.
+ * Crons alone, at the end. The last change may not be settled when they generate or approve, and they may be the ones
+ * to finish a failure.
  */
 export function afterCrons(
   candidates: readonly Candidate[],
@@ -105,7 +105,7 @@ export function afterCrons(
     candidates.flatMap(({ state, applied }) =>
       MINUTES.flatMap((effect) => {
         const whole = changed(state, effect, now);
-        // What does nothing with all of them does nothing without some.
+        // Without effect with all of them means without effect with some.
         if (!whole || keyOf(whole) === keyOf(state)) return [{ state, applied }];
         return others.flatMap((without) => {
           const done = without.length > 0 ? changed(state, effect, now, { without, before: null }) : whole;
@@ -124,8 +124,8 @@ export function afterCrons(
 }
 
 /**
- * An event that broke off has stored its payment, and a cron has approved and paid out what this earns; what waited for
- * the payment at another program is fetched when the event comes again (IN-13).
+ * A broken event has stored its payment, and a cron has approved and paid out its commission; events waiting at another
+ * program are fetched when it comes again (IN-13).
  */
 function fetchedAfter({ state, applied }: Candidate, operation: Operation, now: number, minutes: Operation["effects"]) {
   const { insists, arrived, sales, effects } = operation;
@@ -142,7 +142,7 @@ function fetchedAfter({ state, applied }: Candidate, operation: Operation, now: 
   );
 }
 
-/** What may wait elsewhere for payments: their adjustments, and that their subscriptions ended. */
+/** Facts that may wait elsewhere for payments: adjustments, and ends of subscriptions. */
 function mayWait({ purchases, ended }: State, sales: readonly string[]): string[] {
   const said = sales.flatMap((key) => purchases[key] ?? []);
   const subscriptions = new Set(said.map(({ provider, subscription }) => `${provider} ${subscription}`));
@@ -183,8 +183,8 @@ export function finish({ state, applied }: Candidate, operation: Operation, now:
 }
 
 /**
- * What a job may find unsettled of the purchases that change beside it: any of few. Of many one or two, or those that are
- * not settled yet of all, which go one after the other.
+ * Purchases that a job may find unsettled among concurrent changes: any subset of few. Of many one or two, or the
+ * unsettled rest, which go one after the other.
  */
 function withoutSome(changing: readonly string[]): string[][] {
   const others = [...new Set(changing)];
@@ -204,7 +204,7 @@ interface Circumstances {
   before: State;
   hasFailed: boolean;
   others: string[];
-  /** Whether what it changes may have become something else meanwhile: then it may be refused as well. */
+  /** Whether its subject may have changed meanwhile: then it may be refused as well. */
   meets: boolean;
   now: number;
 }

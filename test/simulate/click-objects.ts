@@ -6,12 +6,12 @@ import type { Turns as AllTurns } from "./turns.ts";
 
 type Turns = Pick<AllTurns, "gate" | "waitUntil">;
 
-/** The platform marks what it would answer to a second try. */
+/** The platform marks retryable errors. */
 function lost(): Error {
   return Object.assign(new Error("Network connection lost."), { retryable: true });
 }
 
-/** A promise that never settles: what an object that is gone would have answered. */
+/** A promise that never settles: the answer of an evicted object. */
 const NEVER = new Promise<never>(() => {});
 
 interface Life {
@@ -25,7 +25,7 @@ interface Life {
 
 type IsKept = () => Promise<unknown>;
 
-/** Makes the service's object; what it sends out sets out when `isKept` is. */
+/** Makes the service's object; its calls leave when `sent` is called. */
 type Make = (state: object, isKept: IsKept) => ClickCounter;
 
 /**
@@ -63,7 +63,7 @@ class PlayedObject {
     return reply;
   }
 
-  /** Its alarm, where it is due: it is rung once, and again where the object goes meanwhile. */
+  /** Rings its alarm if due, and again if the object goes meanwhile. */
   async ring(now: number, isLost: boolean): Promise<void> {
     if (this.#keptAlarm === null || this.#keptAlarm > now) return;
     this.#alarm = null;
@@ -75,7 +75,7 @@ class PlayedObject {
     });
   }
 
-  /** The identity of its storage and how many clicks it ever took; null where it took none. */
+  /** The identity of its storage and the number of its clicks; null without any. */
   get taken(): { epoch: string; last: number } | null {
     const [table] = this.#rowsOf("select 1 from sqlite_master where name = 'object'", []);
     if (!table) return null;
@@ -83,7 +83,7 @@ class PlayedObject {
     return row as { epoch: string; last: number };
   }
 
-  /** Looks into the object and its storage, as nobody outside can. */
+  /** Inspects the object and its storage, for checks only. */
   async inside<T>(run: (object: ClickCounter, state: { storage: object }) => Promise<T> | T): Promise<T> {
     return this.#run(async (object) => run(object, { storage: this.#storageOf(this.#life!) }));
   }
@@ -162,7 +162,7 @@ class PlayedObject {
     };
   }
 
-  /** All that is written until its turn comes is kept together, or nothing is and the object goes. */
+  /** All writes until its turn are kept together, or lost with the object. */
   #written(life: Life): void {
     if (!this.#sqlite.isTransaction) this.#sqlite.exec("begin");
     this.#keeping ??= this.#turns
@@ -196,7 +196,7 @@ class PlayedObject {
   }
 }
 
-/** What the namespace gives of an object. */
+/** The namespace's view of an object. */
 type Stub = Omit<ClickCounter, "alarm" | "splitLoad">;
 
 /** The namespace that the service is bound to, and all its objects. */
@@ -217,12 +217,12 @@ export class PlayedObjects {
     return { getByName: (name) => this.#stubOf(name, isKept) };
   }
 
-  /** As the Worker is bound to it; where an object is to be is not played. */
+  /** The Worker's binding; an object's location is not simulated. */
   getByName(name: string): Stub {
     return this.#stubOf(name, async () => {});
   }
 
-  /** Looks into an object, as nobody outside can. */
+  /** Inspects an object, for checks only. */
   inside<T>(name: string, run: (object: ClickCounter, state: { storage: object }) => Promise<T> | T): Promise<T> {
     return this.#objectOf(name).inside(run);
   }
@@ -251,7 +251,7 @@ export class PlayedObjects {
         return call((one) => one.waiting());
       },
       flushed: (done) => call((one) => one.flushed(structuredClone(done))),
-      // A cron that is never answered ends with its invocation, of which nothing is played.
+      // An unanswered cron ends with its invocation, which is not simulated.
       look: () => call((one) => one.look(), false),
       catchUp: (cursor) => call((one) => one.catchUp(cursor), false),
     };
@@ -273,12 +273,12 @@ export class PlayedObjects {
       .reduce((sum, { epoch, last }) => sum + Math.max(0, last - cursorOf(epoch)), 0);
   }
 
-  /** What they have in memory is gone, and what was not kept yet. */
+  /** They lose their memory, and unsaved writes. */
   die(): void {
     for (const object of this.#objects.values()) object.die();
   }
 
-  /** Nobody calls any of them again. */
+  /** They get no further calls. */
   close(): void {
     for (const object of this.#objects.values()) object.close();
   }

@@ -1,4 +1,4 @@
-/** Whether the service shows what the model says, and whether the laws of the books hold. */
+/** Compares the service with the model, and checks the laws of the books. */
 import { ALWAYS_SENT } from "../../src/domain/event.ts";
 import type { Reply } from "./deployment.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -86,8 +86,8 @@ export function follow(state: State, { payouts }: Shown, now: number): void {
 }
 
 /**
- * Where a state and what is shown differ; empty where they agree, and then the state knows the ids of its rows, and the
- * moments that were chosen within the step.
+ * The differences between a state and the service; empty if they agree, and then the state has the ids of its rows and
+ * the moments of the step.
  */
 export function differences(state: State, listed: Shown): string[] {
   const shown = byPurchase(state, listed);
@@ -124,7 +124,7 @@ export function differences(state: State, listed: Shown): string[] {
   return [...missing, ...[...left.values()].flat().map(([text]) => `shown: ${text}`)].toSorted();
 }
 
-/** What goes by the id of an intent, by the purchase that it is of. */
+/** Renames intents' ids to those of their purchases. */
 function byPurchase({ purchases }: State, shown: Shown): Shown {
   const keys = new Map(Object.entries(purchases).map(([key, { intent }]) => [intent, key]));
   const named = <T extends { provider_transaction_id: string | null }>(one: T): T => {
@@ -134,7 +134,7 @@ function byPurchase({ purchases }: State, shown: Shown): Shown {
   return { ...shown, commissions: shown.commissions.map(named), payments: shown.payments.map(named) };
 }
 
-/** New payouts get their ids: that of a partner, a currency and an amount, and where several are, of the same sales. */
+/** New payouts get their ids by partner, currency and amount; of several, by their sales. */
 function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void {
   const bound = new Set(state.payouts.map(({ id }) => id));
   for (const [index, payout] of state.payouts.entries()) {
@@ -158,7 +158,7 @@ function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void
   }
 }
 
-/** What happens at once has moments within one second, of which the service chose: what is dated later is compared with them. */
+/** Concurrent operations have moments within one second that the service chose; later dates are compared with them. */
 function chosenMoment(moment: number, shown: string | undefined): number {
   const chosen = Date.parse(shown ?? "");
   return Math.abs(chosen - moment) < 1_000 ? chosen : moment;
@@ -186,7 +186,7 @@ function commissionText(one: ShownCommission, slugs: Map<string, string>): strin
   return `${kind} of ${slugs.get(one.partner_id)} for ${sale}: ${amount_cents} ${currency} ${status}, ${held}, ${flags}`;
 }
 
-/** What the partner's pages show of the sums, against the model's rows. */
+/** Sums on the partner's pages, against the model's rows. */
 export async function sumDifferences(state: State, ask: Ask, ids: Record<string, string>): Promise<string[]> {
   const found: string[] = [];
   for (const [slug, id] of Object.entries(ids)) {
@@ -223,7 +223,7 @@ export async function sumDifferences(state: State, ask: Ask, ids: Record<string,
 export function lawsOf({ database, databases, vendors, neighbor }: World, endpoint: Endpoint): string[] {
   const broken = (law: string, sql: string, ...values: string[]) =>
     databases.flatMap((one) => one.look(sql, ...values)).map((row) => `${law}: ${JSON.stringify(row)}`);
-  // What was sent long ago is forgotten.
+  // Old deliveries are deleted.
   const recently = new Date(time.now - 7 * 86_400_000).toISOString();
   const found = [
     ...endpoint.differences(recently),

@@ -56,7 +56,7 @@ class Meta {
   }
 }
 
-/** Carries out statements in one transaction, or none of them. */
+/** Runs statements in one transaction, all or none. */
 type Ask = (statements: readonly Bound[]) => Promise<Answer[]>;
 
 interface Session {
@@ -128,7 +128,7 @@ export class PlayedDatabase {
     this.sqlite.exec(schemaOf(migrations));
   }
 
-  /** Gives its memory back: nothing asks it any more. */
+  /** Frees its memory at the end of its use. */
   close(): void {
     this.sqlite.close();
   }
@@ -150,7 +150,7 @@ export class PlayedDatabase {
     return this.#gate(() => this.#carryOut(statements));
   }
 
-  /** Past the gate: for what looks at the run and is no part of it. */
+  /** Bypasses the gate, for checks that are not part of the run. */
   look<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#rowsOf({ sql, values }).results as Row[];
   }
@@ -179,7 +179,7 @@ export class PlayedDatabase {
     this.onCall({ statements, rows: rows ?? null, error });
   }
 
-  /** Raw rows as objects: what a call reports has one form. */
+  /** Raw rows as objects: a call's record has one form. */
   #named({ sql }: Bound, rows: Record<string, unknown>[]): Record<string, unknown>[] {
     const names = this.#prepared
       .get(`raw ${sql}`)!
@@ -215,7 +215,7 @@ export class PlayedDatabase {
   }
 }
 
-/** What a run of migrations comes to, as one text: it is made once and costs a tenth of them. */
+/** The schema after the migrations, as one text: made once, at a tenth of their cost. */
 const schemas = new WeakMap<readonly string[], string>();
 
 function schemaOf(migrations: readonly string[]): string {
@@ -245,7 +245,7 @@ function dumped(migrations: readonly string[]): string {
   return ["begin", ...tables.map(({ sql }) => sql), ...rows, ...others.map(({ sql }) => sql), "commit"].join(";\n");
 }
 
-/** A statement that certainly writes nothing: what only might is taken for one that does. */
+/** Whether a statement certainly does not write; in doubt it writes. */
 const READS = /^\s*(?:select|with)\b(?!.*\b(?:insert|update|delete|replace)\b)/is;
 
 /** A UTF-16 unit has at most three bytes in UTF-8. */
@@ -255,7 +255,7 @@ function isLonger(text: string, bytes: number): boolean {
 
 const clock = new DatabaseSync(":memory:").prepare("select strftime(?, ?, '+0 seconds') as text");
 
-/** What `strftime` of two arguments gives; now is played. */
+/** The value of `strftime` with two arguments; now is simulated. */
 function written(format: SQLInputValue, instant: SQLInputValue, now: number): SQLInputValue {
   const at = instant === "now" ? new Date(now).toISOString() : instant;
   return clock.get(format, at)!["text"] as SQLInputValue;
@@ -268,12 +268,12 @@ function inputOf(value: unknown): SQLInputValue {
   return value as SQLInputValue;
 }
 
-/** What D1 gives of rows: numbers, which of the largest are not exact. */
+/** D1's form of rows: numbers, of which the largest are inexact. */
 function exactRows(statement: StatementSync, values: SQLInputValue[]): Record<string, unknown>[] {
   return statement.all(...values).map((row) => outputOf(row));
 }
 
-/** The same of what only reads, and can be asked again where a number is too large for Node to read it as one. */
+/** The same for reads, which can be repeated if a number is too large for Node. */
 function readRows(statement: StatementSync, values: SQLInputValue[]): Record<string, unknown>[] {
   try {
     return statement.all(...values);

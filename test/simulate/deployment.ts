@@ -1,4 +1,4 @@
-/** A deployment in this process: the service as the platform calls it, and what everybody outside sends to it. */
+/** A deployment in this process: the service as the platform calls it, and requests from outside. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../src/dev/root.ts";
@@ -15,12 +15,12 @@ export const migrations = readdirSync(MIGRATIONS)
 const BASE = "https://service.example";
 export const ADMIN_TOKEN = "the-operator-of-a-simulated-deployment";
 const SECRETS = byVendor((name) => `whsec_of_the_simulated_${name}`);
-/** What an owner stores, so that the events of every vendor are taken in. */
+/** The owner's settings that accept the events of every vendor. */
 export const SIGNING_SECRETS = Object.fromEntries(
   Object.entries(SECRETS).map(([name, secret]) => [`${name}_webhook_secret`, secret]),
 );
 
-/** What every deployment is configured with. */
+/** The configuration of every deployment. */
 export const VARIABLES = {
   ENVIRONMENT: "development",
   CLICK_FLUSH_SECONDS: "1",
@@ -32,7 +32,7 @@ export const VARIABLES = {
 
 export interface Reply {
   status: number;
-  // Replies are read where they are compared.
+  // Replies are read at their comparison.
   body: Record<string, unknown>;
 }
 
@@ -56,7 +56,7 @@ export abstract class Deployment {
     return (this.#service ??= this.#make());
   }
 
-  /** From now on a new isolate serves; the one that served, where it was made. */
+  /** Serves with a new isolate from now on; keeps the earlier one if it was made. */
   protected replaceService(make: () => Service): Service | null {
     const replaced = this.#service;
     this.#make = make;
@@ -77,7 +77,7 @@ export abstract class Deployment {
     });
   }
 
-  /** What a vendor signs with. */
+  /** A vendor's signing secret. */
   protected secretOf(provider: ListedVendor): string {
     return SECRETS[provider];
   }

@@ -1,9 +1,9 @@
-/** The endpoint that gets every event: when it was on, and what it must have been sent. */
+/** The endpoint that gets every event: the times when it was on, and its expected deliveries. */
 import type { World } from "./world.ts";
 
 interface Span {
   from: number;
-  /** Null where it was switched meanwhile: then an event may be sent or not. */
+  /** Null if it was switched meanwhile: then an event may be sent or not. */
   isOn: boolean | null;
 }
 

@@ -1,4 +1,4 @@
-/** Of states that show the same, those that fit best to the order in which the service stored its changes of rules. */
+/** Selects, among states that look alike, those closest to the service's order of rule changes. */
 import type { PlayedDatabase } from "./database.ts";
 import type { Remembered } from "./model-facts.ts";
 import type { Change, State } from "./model.ts";
@@ -10,10 +10,10 @@ interface StoredChange {
   is_applied: number;
 }
 
-/** What a partner is called in the model, where the slug may be another by now. */
+/** A partner's name in the model, even if the slug has changed. */
 export const FIRST_SLUG = "replace(p.email, '@partners.example', '')";
 
-/** What was changed and in which second. */
+/** A change and its second. */
 type Moment = string;
 
 const STORED = `select r.seq, r.valid_until, r.applies_from is not null as is_applied,
@@ -41,14 +41,14 @@ const WORDS = { pending: "reopen", approved: "approve", rejected: "reject" } as 
 /** As the service stored it. */
 interface History {
   changes: Moment[];
-  /** By payment: the last change before it was first heard of as paid. */
+  /** By payment: the last change before its first report as paid. */
   seen: Map<string, Moment | undefined>;
-  /** By customer, and by commission: when. */
+  /** Times by customer, and by commission. */
   imported: Map<string, number>;
   approved: Map<string, number>;
-  /** By commission: why, comma-separated. */
+  /** Reasons by commission, comma-separated. */
   flagged: Map<string, string>;
-  /** By payment and partner. */
+  /** Keyed by payment and partner. */
   judged: Map<string, string>;
 }
 

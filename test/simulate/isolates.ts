@@ -1,7 +1,7 @@
 /** The isolates of one version in a run. */
 import type { Service } from "./bundle.ts";
 
-/** What an isolate costs is mostly its first calls: one that nobody has any more serves as a new one. */
+/** The cost of an isolate is mostly its first calls: an unused one serves as a new one. */
 export class Isolates {
   readonly #evaluate: () => Service;
   readonly #own = new Set<Service>();
@@ -27,7 +27,7 @@ export class Isolates {
     if (this.#own.has(service)) this.#left.push(service);
   }
 
-  /** Nobody has any of those that serve no longer. */
+  /** Those that no longer serve are free. */
   free(): void {
     this.#free.push(...this.#left);
     this.#left = [];

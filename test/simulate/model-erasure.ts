@@ -5,7 +5,7 @@ export function customerOf({ provider, customer }: { provider: string; customer:
   return `${provider} ${customer}`;
 }
 
-/** All payments of everybody with this address lose it; what their commissions rest on is kept as it was. */
+/** All payments with this address lose it; the inputs of their commissions stay. */
 export function erase(state: State, email: string, now: number): void {
   const own = Object.values(state.purchases).filter(({ said }) => said.some((one) => one.email === email));
   const customers = new Set([...state.erased.customers, ...own.map(customerOf)]);
@@ -18,7 +18,7 @@ export function erase(state: State, email: string, now: number): void {
   }
 }
 
-/** The address of an event, as far as it is kept: by the address alone only what happened before it was erased. */
+/** The kept address of an event: after an erasure by address alone, only later events keep it. */
 export function keptAddress(state: State, customer: string, email: string | null, at: number): string | null {
   const { customers, addresses } = state.erased;
   if (customers.includes(customer)) return null;

@@ -1,8 +1,8 @@
-/** The specification's reading of vendors' facts: whose a purchase is, what was paid, and what went back. */
+/** The specification's reading of vendors' facts: the partner of a purchase, and the paid and returned amounts. */
 
 import type { ListedVendor } from "../../src/providers/registry.ts";
 
-/** What an event says of a payment. */
+/** An event's data about a payment. */
 export interface Said {
   /** The event's. */
   id: string;
@@ -16,17 +16,17 @@ export interface Said {
   email: string | null;
 }
 
-/** What an event says of money that went back, or that somebody wants back. */
+/** An event's data about returned or disputed money. */
 export interface Adjustment {
   id: string;
   at: number;
-  /** Of two of one moment, the one further on counts. */
+  /** Of two at one moment, the later stage counts. */
   stage: number;
   amount: number;
   /** Tax included, as provider A reports it. */
   gross: boolean;
   counts: boolean;
-  /** A reversal: it gives back what others took, as far as they can be reversed. */
+  /** A reversal returns the amounts of others, as far as they can be reversed. */
   gives: boolean;
   reversible: boolean;
   open: boolean;
@@ -36,7 +36,7 @@ export interface Purchase {
   provider: ListedVendor;
   customer: string | null;
   subscription: string | null;
-  /** By which it goes until its session or invoice is heard of. */
+  /** Its id until its session or invoice arrives. */
   intent: string | null;
   said: Said[];
   adjustments: Adjustment[];
@@ -51,16 +51,16 @@ export interface Remembered {
   slug: string;
   customer: string | null;
   subscription: string | null;
-  /** The subscription where it is what that has and repeats. */
+  /** The subscription, if it has and repeats the reference. */
   keeper?: string | null;
-  /** By the owner, for a customer of no partner: what a vendor says counts more. */
+  /** Reported by the owner for a customer without a partner: a vendor's report counts more. */
   imported?: boolean;
 }
 
 /** Which of the references that were remembered counts. */
 export type Attribution = "first" | "last";
 
-/** Events of one purchase carry times seconds apart, so a reference serves what was paid up to an hour before it. */
+/** Events of one purchase have times seconds apart, so a reference serves payments up to an hour before it. */
 const SLACK = 3_600_000;
 
 export function occurredAt({ said }: Purchase): number {
@@ -68,7 +68,7 @@ export function occurredAt({ said }: Purchase): number {
   return Math.min(...(paid.length > 0 ? paid : said).map(({ at }) => at));
 }
 
-/** An intent knows what was taken, and not the tax in it: a session that waits for the money says that. */
+/** An intent has the taken amount without its tax, which a waiting session has. */
 export function moneyOf({ said }: Purchase): { base: number; gross: number; currency: string } {
   const paid = said.filter((one) => one.paid && one.source !== "intent");
   const others = said.filter(({ source }) => source !== "intent");
@@ -113,13 +113,13 @@ export function chosenPartner(
   return { ref: own[0] ?? null, slug: null };
 }
 
-/** What a subscription says again is no news. */
+/** A subscription's repeated reference is no news. */
 function isAgain({ keeper, slug }: Remembered, before: readonly Remembered[]): boolean {
   const last = before.findLast((one) => keeper && one.keeper === keeper);
   return last?.slug.toLowerCase() === slug.toLowerCase();
 }
 
-/** "the sum of approved adjustments, net of tax", between nothing and all; "reversals add back" what chargebacks took. */
+/** "the sum of approved adjustments, net of tax", from 0 to the total; "reversals add back" chargebacks. */
 export function adjusted({ adjustments }: Purchase, { base, gross }: { base: number; gross: number }): number {
   const within = (amount: number, most: number) => Math.min(Math.max(amount, 0), most);
   const sum = (which: (one: Adjustment) => boolean) =>

@@ -26,9 +26,9 @@ function composed(state: State): string {
     ...flows.map(numberOfObject),
     numberOfList(ended, numberOf),
     numberOfList(state.learned, numberOf),
-    // What an import may have stored shows only with a later payment.
+    // A possible import shows only with a later payment.
     numberOfList(state.remembered, (one) => once(one, JSON.stringify)),
-    // Two changes of one moment are distinguished only where they change the same.
+    // Two changes of one moment are only distinguished if they change the same.
     numberOfList(state.changes, numberOfObject),
   ];
   for (const [key, sale] of Object.entries(state.sales)) all.push(numberOf(key), numberOfObject(sale));
@@ -36,7 +36,7 @@ function composed(state: State): string {
     all.push(numberOf(slug), numberOf(currency), amount, numberOf(status), Math.floor(period_end / 1_000));
   }
   for (const [key, judgement] of Object.entries(state.judgements)) all.push(numberOf(key), numberOfObject(judgement));
-  // Rows are one set, in whatever order they were made.
+  // Rows are one set, in any order.
   return `${all.join()}|${state.rows
     .map(numberOfRow)
     .toSorted((one, other) => one - other)
@@ -69,14 +69,14 @@ function numberOfPair(one: number, other: number): number {
   return number;
 }
 
-/** Of what is replaced and never changed, once. */
+/** Replaced but never changed objects, once. */
 function once<One extends object>(one: One, textOf: (one: One) => string): number {
   let number = numbered.get(one);
   if (number === undefined) numbered.set(one, (number = numberOf(textOf(one))));
   return number;
 }
 
-/** By all but ids and the moment to the second. */
+/** Compared by all but ids and the moment, to the second. */
 function numberOfObject(one: Change | Flow | Sale | Judgement): number {
   return once(one, () =>
     JSON.stringify(one, (name, value: unknown) => {
@@ -88,7 +88,7 @@ function numberOfObject(one: Change | Flow | Sale | Judgement): number {
   );
 }
 
-/** The same in whatever order. */
+/** The same in any order. */
 function numberOfList<One>(list: readonly One[], number: (one: One) => number): number {
   return once(
     list,

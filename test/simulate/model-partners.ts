@@ -3,7 +3,7 @@ import { putPartner, settle, type State } from "./model.ts";
 
 type PartnerStatus = State["partners"][string]["status"];
 
-/** A partner's status; who turns active gets what waited. */
+/** A partner's status; a newly active one gets the waiting payments. */
 export function setPartnerStatus(state: State, slug: string, status: PartnerStatus, now: number): void {
   if (!putPartner(state, slug, { status }, now) || status !== "active") return;
   for (const key of waitingFor(state, slug)) settle(state, key, now);

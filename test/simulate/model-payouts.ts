@@ -1,27 +1,27 @@
-/** Payouts in the model: what a generation takes, and what moves of a payout do to its commissions. */
+/** Payouts in the model: the rows of a generation, and the effect of a payout's moves on its commissions. */
 import { settle, sum, type Payout, type Row, type State } from "./model.ts";
 
 const DAY = 86_400_000;
 
-/** What else happens while payouts are generated. */
+/** Operations beside a generation. */
 export interface Beside {
   /** Purchases that are being changed: they wait for the next run. */
   without: readonly string[];
-  /** Where the run looked for who is to be paid, before the rest happened: it pays nobody else. */
+  /** The run chose the partners before the rest happened: it pays no others. */
   before: State | null;
-  /** It looked for the range of partners only: it pays whoever of them is to be paid by now. */
+  /** It only chose the range of partners: it pays those of them with due rows by now. */
   isRange?: boolean;
 }
 
 export interface Generating {
   now: number;
   period_end: number;
-  /** What a payout canceled since can have held is left out. */
+  /** Commissions that a since canceled payout may have held are left out. */
   isSparing?: true;
   beside?: Beside | undefined;
 }
 
-/** "A commission belongs to the period of its payment": so does what is given for it later. */
+/** "A commission belongs to the period of its payment", and so do later grants for it. */
 function isBefore({ rows }: State, row: Row, period_end: number): boolean {
   const sale = rows.find(({ kind, slug, sale: of }) => kind === "sale" && slug === row.slug && of === row.sale);
   return (
@@ -30,7 +30,7 @@ function isBefore({ rows }: State, row: Row, period_end: number): boolean {
   );
 }
 
-/** What a generation would take: of what is due that which is not disputed. */
+/** The rows of a generation: due and undisputed. */
 function payable(state: State, input: Generating): Row[] {
   return due(state, input).filter((row) => row.reasons[0] !== "disputed");
 }
@@ -57,7 +57,7 @@ function due(state: State, { period_end, isSparing, beside }: Generating): Row[]
   );
 }
 
-/** Payouts of each partner's payable sum in each currency, where it is positive and not below the least. */
+/** Payouts of each partner's payable sum by currency, if it is positive and not below the minimum. */
 export function generate(state: State, input: Generating): void {
   const isSeen = seenBy(state, input);
   for (const rows of groupsToPay(state, input)) {
@@ -76,7 +76,7 @@ export function generate(state: State, input: Generating): void {
   }
 }
 
-/** Whether the run pays a group of rows, by what it saw before the rest happened. Partners go by age. */
+/** Whether the run pays a group of rows, by its view before the rest happened. Partners go by age. */
 function seenBy({ partners }: State, input: Generating): (rows: readonly Row[]) => boolean {
   const { before = null, isRange = false } = input.beside ?? {};
   if (!before) return () => true;
@@ -100,9 +100,7 @@ function nameOf([row]: readonly Row[]): string {
   return `${row!.slug} ${row!.currency}`;
 }
 
-/**
- * The past calendar month (OUT-3), once, where something was approved by the end of the first, or time was to do it.
- */
+/** The past calendar month (OUT-3), once, if a row was approved by the end of the first, or is due by time. */
 export function generateMonth(state: State, now: number, beside: Beside): void {
   const date = new Date(now);
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
@@ -113,7 +111,7 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
     row.amount > 0 &&
     isBefore(state, row, period_end) &&
     ((row.approved ?? row.created) < period_end + DAY || isOld(row));
-  // A run that has begun is done, also where what it was to pay is canceled beside it.
+  // A started run is done, even if its rows are canceled meanwhile.
   const isDue = [state, ...(beside.before ? [beside.before] : [])].some((one) => due(one, input).some(isInTime));
   if (!isDue || state.months.includes(period_end)) return;
   state.months = [...state.months, period_end];
@@ -126,14 +124,14 @@ const MOVES: Record<string, Payout["status"][]> = {
   processing: ["pending", "failed"],
 };
 
-/** A payout canceled, paid by hand, or begun to be paid; false where the rules refuse it. */
+/** A payout canceled, paid by hand, or started; false if the rules refuse it. */
 export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
   if (!MOVES[to]!.includes(state.payouts[index]!.status)) return false;
   putPayout(state, index, to, now);
   return true;
 }
 
-/** The same with what the vendor makes of it at once: beside others, the next may meet it failed, or paid. */
+/** The same with the vendor's immediate answer: the next operation may find it failed or paid. */
 export function payPayout(state: State, index: number, result: "failed" | "paid", now: number): boolean {
   const isBegun = movePayout(state, index, "processing", now);
   if (isBegun) putPayout(state, index, result, now);
@@ -144,7 +142,7 @@ export function payPayout(state: State, index: number, result: "failed" | "paid"
 export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
   const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
   Object.assign(state.payouts[index]!, { status: to, changed: now });
-  // What flags a commission is over once it is paid.
+  // Payment removes a commission's flags.
   if (to === "paid") for (const row of held) Object.assign(row, { status: "paid", reasons: [] });
   if (to !== "canceled") return;
   for (const row of held) row.payout = null;

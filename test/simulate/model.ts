@@ -52,7 +52,7 @@ export interface Row {
   approved: number | null;
 }
 
-/** What the owner has said about one partner's commission of one purchase; it outlives the row. */
+/** The owner's decision about one partner's commission of one purchase; it outlives the row. */
 export interface Judgement {
   status: "pending" | "approved" | "rejected";
   approved: number | null;
@@ -76,26 +76,26 @@ export interface Sale {
   outcome: string | null;
   partner: string | null;
   adjusted: number;
-  /** How many changes of rules there were when it was first heard of as paid; null until then. */
+  /** The number of rule changes at its first report as paid; null until then. */
   heard: number | null;
   /** When the first fact of it came. */
   seen: number | null;
   /** When it was made, as far as was known when it was decided. */
   at: number | null;
-  /** Of the customer nothing is known any more: what was decided on is not asked for again. */
+  /** The customer is erased: decisions are not made again. */
   erased: boolean;
   rule: Rule | null;
   isSelf: boolean;
 }
 
-/** What of a partner decides a purchase; `called` is the slug, which changes: everywhere else they go by their first. */
+/** A partner's inputs of a decision; `slug` changes, so that keys use the first slug. */
 interface PartnerRule {
   status: PartnerStatus;
   pct: number | null;
   called: string;
 }
 
-/** What decides a purchase. */
+/** The inputs of a purchase's decision. */
 interface Rules {
   pct: number;
   attribution: Attribution;
@@ -103,7 +103,7 @@ interface Rules {
   flows: Flow[];
 }
 
-/** A rule was changed at a moment; `undo` brings what it was before. */
+/** A rule changed at a moment; `before` is its earlier value. */
 export interface Change {
   at: number;
   undo: {
@@ -116,7 +116,7 @@ export interface Change {
   applies?: [rule: string, from: number];
 }
 
-/** Who is erased, by vendor and customer; and addresses, each with the last moment at which it was erased. */
+/** The erased, by vendor and customer; and addresses, each with its last erasure. */
 interface Erased {
   customers: string[];
   addresses: Record<string, number>;
@@ -126,7 +126,7 @@ export interface State extends Rules {
   auto_approve_days: number | null;
   min_payout_cents: number;
   partners: Readonly<Record<string, Readonly<PartnerRule & { email: string }>>>;
-  /** In the order in which they were made. */
+  /** Sorted by their creation. */
   changes: readonly Change[];
   purchases: Record<string, Purchase>;
   sales: Record<string, Sale>;
@@ -143,7 +143,7 @@ export interface State extends Rules {
   months: readonly number[];
 }
 
-/** What is changed in place, copied; what is only replaced is shared. */
+/** Copies the parts that change in place; others are shared. */
 export function copyOf(state: State): State {
   return {
     ...state,
@@ -161,7 +161,7 @@ const UNHEARD = {
 };
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
-/** Makes the rows of a purchase what its facts and decisions say, by the rules of the moment at which it was made. */
+/** Makes the rows of a purchase match its facts and decisions, by the rules of its moment. */
 export function settle(state: State, key: string, now: number, isRequested = false): void {
   const purchase = state.purchases[key];
   if (!purchase || purchase.said.length === 0) return;
@@ -239,7 +239,7 @@ function isStill(state: State, slug: string, then: Rules, { at, heard, outcome, 
   return rulesAt(state, at, heard).partners[slug]!.status === then.partners[slug]!.status;
 }
 
-/** What a partner's first payment comes to: by what they were when it was made, and were since then. */
+/** A partner's outcome of a first payment, by the status then and since. */
 function admitted(
   { changes, partners }: State,
   slug: string,
@@ -261,7 +261,7 @@ function slugOf(state: State, named: string): string | null {
   return Object.keys(state.partners).find((slug) => slug.toLowerCase() === named.toLowerCase()) ?? null;
 }
 
-/** Vendors date events to the second: what is so close is ordered by what was heard first. */
+/** Vendors date events to the second: closer ones are ordered by arrival. */
 const CLOSE = 1_000;
 
 /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
@@ -291,7 +291,7 @@ export interface RuleChange {
   flow?: Flow;
 }
 
-/** What a partner is from now on; false where they are that already. */
+/** Sets a partner's status; false if unchanged. */
 export function putPartner(state: State, slug: string, change: Partial<PartnerRule>, now: number): boolean {
   const { email, ...was } = state.partners[slug]!;
   const is = { ...was, ...change };
@@ -404,7 +404,7 @@ const CHANGES: Record<string, { from: Status[]; to: Status }> = {
   reopen: { from: ["rejected"], to: "pending" },
 };
 
-/** What the owner decides of a commission; false where the rules refuse it. */
+/** The owner's decision on a commission; false if the rules refuse it. */
 export function judge(state: State, row: Row, what: "approve" | "reject" | "reopen", now: number): boolean {
   const { from, to } = CHANGES[what]!;
   if (!from.includes(row.status) || row.payout !== null) return false;
@@ -415,7 +415,7 @@ export function judge(state: State, row: Row, what: "approve" | "reject" | "reop
   return true;
 }
 
-/** The owner flags a commission, or clears what flags it, which then flags it no more. */
+/** The owner flags a commission, or dismisses its reasons for good. */
 export function flag(state: State, row: Row, flagged: boolean, now: number): boolean {
   if (flagged === row.reasons.length > 0) return true;
   if (row.payout !== null) return false;
@@ -439,7 +439,7 @@ function remember(state: State, row: Row): void {
   };
 }
 
-/** Approval by time (COM-6). What is being changed waits for the next run. */
+/** Approval by time (COM-6). Commissions that are changing wait for the next run. */
 export function approveDue(state: State, now: number, beside?: { without: readonly string[] }): void {
   if (state.auto_approve_days === null) return;
   const latest = now - state.auto_approve_days * 86_400_000;

@@ -1,4 +1,4 @@
-/** What an operation is: a call of the service, and what it means to the model. */
+/** An operation: a call of the service, and its meaning to the model. */
 import type { Chance } from "../faults/random.ts";
 import type { Beside } from "./model-payouts.ts";
 import type { Reply } from "./deployment.ts";
@@ -10,23 +10,23 @@ export interface Operation {
   text: string;
   run: () => Promise<Reply>;
   /**
-   * What it may come to in the model, each changing the state it is given; false where the rules refuse it. A
-   * generation sees more or less of what happens beside it.
+   * Its possible effects on the model, each changing the given state; false if the rules refuse it. A generation sees
+   * more or less of concurrent operations.
    */
   effects: ((state: State, now: number, beside: Beside) => boolean | void)[];
   /** The purchases that it changes. */
   sales: string[];
   /** The payout that it moves. */
   payout?: string;
-  /** Whether it frees what a payout holds, of which something is owed back. */
+  /** Whether it frees rows of a payout with a debt. */
   frees?: boolean;
   /** Whether another event of the payment is waiting. */
   meets?: boolean;
-  /** Whether it makes payouts or approves: it leaves out what is not settled. */
+  /** Whether it makes payouts or approves: it leaves out unsettled payments. */
   generates?: boolean;
   /** Whether it claims deliveries: a claim outlives the machine. */
   claims?: boolean;
-  /** Whether a job goes on with it: nothing else happens until that is done. */
+  /** Whether a job continues it: no other operation runs until that is done. */
   goesOn?: boolean;
   /** Whether it switches the endpoint. */
   switches?: boolean;
@@ -38,7 +38,7 @@ export interface Operation {
   arrived?: () => void;
 }
 
-/** What operations are chosen from. */
+/** The choices for operations. */
 export interface Scene {
   world: World;
   vendors: Vendors;
@@ -51,7 +51,7 @@ export interface Scene {
   /** A purchase, and a payout, to which it happens. */
   near: string | null;
   nearPayout: string | null;
-  /** Whether what happens at the same moment frees commissions that are then settled. */
+  /** Whether concurrent operations free commissions that are then settled. */
   isFreeing: boolean;
 }
 
@@ -64,7 +64,7 @@ export function restartKeys(): void {
   keys = 0;
 }
 
-/** Of a name or key that nothing else has. */
+/** A unique name or key. */
 export function nextKey(): number {
   return ++keys;
 }

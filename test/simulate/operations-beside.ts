@@ -26,7 +26,7 @@ const changeEndpoint: Maker = ({ world }, chance) => {
 const eraseCustomer: Maker = ({ world, vendors, state }, chance) => {
   const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
   if (known.length === 0) return null;
-  // Most is at stake where a rule asks for the address.
+  // Rules about the address are the riskiest.
   const asked = state.flows.flatMap((flow) => (flow.active && flow.email !== null ? [flow.email] : []));
   const email =
     asked.length > 0 && chance.happens(0.6) ? chance.of(asked) : (vendors.recent(chance)?.email ?? chance.of(known));
@@ -40,7 +40,7 @@ const eraseCustomer: Maker = ({ world, vendors, state }, chance) => {
   };
 };
 
-/** A customer is bound to a partner once: not where a vendor named one, nor to an address of the partner's own. */
+/** A customer is bound once: not if a vendor named a partner, nor to an address of the partner's own. */
 function bind(state: State, known: Pick<Sold, "provider" | "customer">, slug: string, now: number): void {
   const { provider, customer } = known;
   const own = Object.entries(state.purchases).filter(([, one]) => customerOf(one) === customerOf(known));
@@ -88,7 +88,7 @@ function isOverdue(state: State): boolean {
 const applyRule: Maker = ({ world, state, ids, isBeside }, chance) => {
   const times = Object.entries(state.purchases).flatMap(([key, one]) => (state.sales[key] ? [occurredAt(one)] : []));
   if (times.length === 0) return null;
-  // Of the many since one of the oldest the request leaves some to a job.
+  // The request leaves some of the many payments since an old one to a job.
   const goesOn = times.length > 2 * APPLIED && !isBeside && chance.happens(0.5) && !isOverdue(state);
   const sorted = times.toSorted((a, b) => b - a);
   const recent = goesOn ? sorted.slice(-APPLIED) : sorted.slice(0, APPLIED);
@@ -113,7 +113,7 @@ const applyRule: Maker = ({ world, state, ids, isBeside }, chance) => {
         applyRules(state, now, changed, from);
       },
     ],
-    // In the order in which they are settled.
+    // Sorted by settling.
     sales: Object.keys(state.purchases)
       .filter((key) => state.sales[key] && occurredAt(state.purchases[key]!) >= from)
       .toSorted((one, other) => occurredAt(state.purchases[one]!) - occurredAt(state.purchases[other]!)),

@@ -1,4 +1,4 @@
-/** What people, vendors and crons do: each a call of the service, and what it means to the model. */
+/** Operations of people, vendors and crons: calls of the service, and their meaning to the model. */
 import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
 import type { Chance } from "../faults/random.ts";
@@ -11,7 +11,7 @@ import { BESIDE_MAKERS } from "./operations-beside.ts";
 import { time } from "./played-globals.ts";
 import { LIST_KEYS, VENDOR_KEYS } from "./world.ts";
 
-/** Of several things the near ones, if there are any. */
+/** The nearest of several things, if any. */
 function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
   const own = all.filter(({ sale }) => sale === near);
   return own.length > 0 ? own : all;
@@ -26,7 +26,7 @@ const NOTHING = async (): Promise<Reply> => ({ status: 200, body: {} });
 const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   const isAgain = vendors.sent.length > 0 && chance.happens(0.15);
   const events = isAgain ? vendors.sent : vendors.waiting;
-  // What comes after somebody has decided may change what was decided on.
+  // Later facts may change the basis of a decision.
   const late = chance.happens(0.3) ? events.filter(({ sale }) => isDecided(state, sale)) : [];
   const own = events.filter(({ sale }) => sale === near);
   const from = own.length > 0 ? own : late.length > 0 ? late : events.slice(-20);
@@ -35,7 +35,7 @@ const deliver: Maker = ({ world, vendors, state, near }, chance) => {
   const atAny = claimsPrograms(event.provider);
   const atNeighbor = atAny && chance.happens(0.4);
   const run = () => world.vendorEvent(event.provider, event.body, atNeighbor ? world.neighbor : world.program);
-  // What waited elsewhere for a payment comes to it with the event that is answered for.
+  // Waiting facts join their payment with the answered event.
   return {
     text: `${event.text} arrives${isAgain ? " again" : ""}${atNeighbor ? " at the neighbor's address" : ""}`,
     run,
@@ -54,7 +54,7 @@ const decide: Maker = ({ world, vendors, state, near }, chance) => {
   const rows = state.rows.filter(({ status, payout }) => (status !== "paid" && payout === null) || chance.happens(0.1));
   if (rows.length === 0) return null;
   const clawbacks = rows.filter(({ kind }) => kind === "clawback");
-  // And what is not known yet may come after the decision.
+  // Unknown facts may come after the decision.
   const open = rows.filter(({ sale }) => vendors.waiting.some((event) => event.sale === sale));
   const preferred = chance.of([clawbacks, open, rows]);
   const from = preferred.length > 0 ? preferred : rows;
@@ -147,7 +147,7 @@ function heldBy({ rows, payouts }: State, payout: State["payouts"][number]): Sta
   return rows.filter((row) => row.payout !== null && payouts[row.payout] === payout);
 }
 
-/** Whether something is owed back of what an open payout holds. */
+/** Whether an open payout has a debt. */
 function isOwedBack(state: State, payout: State["payouts"][number]): boolean {
   return heldBy(state, payout).some(({ sale, slug }) =>
     state.rows.some((row) => row.kind === "clawback" && row.sale === sale && row.slug === slug && row.payout === null),
@@ -190,7 +190,7 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
   };
 };
 
-/** What a partner turns into: who is not active soon is. */
+/** A partner's next status: inactive ones soon become active. */
 const TURNS = {
   active: ["deactivated", "deactivated", "invited"],
   deactivated: ["active", "active", "invited"],
@@ -198,14 +198,14 @@ const TURNS = {
 } as const;
 
 const switchPartner: Maker = ({ world, state, ids }, chance) => {
-  // Most is at stake where a flow asks for it.
+  // Flows with conditions are the riskiest.
   const isCalled = chance.happens(0.4);
   const asked = isCalled
     ? state.flows.flatMap((flow) => (flow.active && flow.slug !== null ? [flow.slug.replace("-2", "")] : []))
     : [];
   const slug = chance.of(asked.length > 0 ? asked : Object.keys(ids));
   const change = (of: { [K in keyof PartnerRules]?: unknown }) => patch(world, `/partners/${ids[slug]}`, of);
-  // What of a partner decides payments is played, each: one more does not compile without.
+  // A partner's inputs of payments, all played: one more does not compile without.
   const rules: Record<keyof PartnerRules, () => Operation> = {
     commission_pct: () => {
       const pct = chance.happens(0.3) ? null : chance.whole(0, 60);
@@ -241,7 +241,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
 
-/** What partners would be paid now in each currency. */
+/** The present payables of partners by currency. */
 function dueNow(state: State): number[] {
   const due = state.rows.filter(
     ({ status, payout, reasons }) => status === "approved" && payout === null && reasons[0] !== "disputed",
@@ -250,7 +250,7 @@ function dueNow(state: State): number[] {
   return amounts.filter((amount) => amount > 0);
 }
 
-/** A least amount, often exactly what somebody has. */
+/** A minimum, often exactly some partner's sum. */
 function leastOf({ state }: Scene, chance: Chance): number {
   const amounts = dueNow(state);
   return amounts.length > 0 && chance.happens(0.7) ? chance.of(amounts) : chance.whole(0, 4_000);
@@ -276,7 +276,7 @@ const changeProgram: Maker = (scene, chance) => {
       : chance.of([
           key,
           listed,
-          // What of a program decides payments: one more does not compile until it is played.
+          // A program's inputs of payments: one more does not compile until it is played.
           ...eachOf({
             default_commission_pct: chance.whole(0, 50),
             attribution: chance.of(["first", "last"] as const),
@@ -357,7 +357,7 @@ const reprocess: Maker = ({ world, state }, chance) => {
 const fireCron: Maker = (scene, chance) => {
   const { world } = scene;
   if (isPaying(scene) && chance.happens(0.6)) world.upsetVendor(chance);
-  // The minute's asks about open transfers.
+  // The minute's lookups of open transfers.
   const crons = ["* * * * *", "17 3 * * *", "17 3 * * *", "23 0 1 * *"];
   const cron = isPaying(scene) && chance.happens(0.6) ? "* * * * *" : chance.of(["* * * * *", ...crons]);
   return {
@@ -371,7 +371,7 @@ const fireCron: Maker = (scene, chance) => {
 
 type Effect = Operation["effects"][number];
 
-/** A minute's cron also runs the daily or the monthly job that is overdue; where both are, the month waits. */
+/** A minute's cron also runs the overdue daily or monthly job; if both are, the month waits. */
 const MINUTE: Effect[] = [() => {}, approveDue, generateMonth];
 
 /** Several of them. */
@@ -414,11 +414,11 @@ const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 
 /** Some operation that makes sense in the scene. */
 export function choose(scene: Scene, chance: Chance): Operation {
-  // While a transfer is open, it is asked about, and the key that it was begun with may go.
+  // While a transfer is open it is looked up, and its key may go.
   if (isPaying(scene) && chance.happens(0.4)) {
     return (chance.happens(0.4) ? changeProgram : fireCron)(scene, chance)!;
   }
-  // Who has exactly the least amount is paid before that changes.
+  // A partner with exactly the minimum is paid before it changes.
   if (dueNow(scene.state).includes(scene.state.min_payout_cents) && chance.happens(0.5)) {
     return makePayouts(scene, chance)!;
   }
@@ -427,7 +427,7 @@ export function choose(scene: Scene, chance: Chance): Operation {
     const operation = deliver(scene, chance);
     if (operation) return operation;
   }
-  // What a canceled payout frees is generated again while it is being settled.
+  // Rows of a canceled payout are generated again during settling.
   if (scene.isFreeing && chance.happens(0.8)) return makePayouts(scene, chance)!;
   if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
   for (;;) {

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { ROOT } from "../../src/dev/root.ts";
 import { PLANTS, STORY_PLANTS } from "./plants.ts";
 
-/** Plants one mistake, and fails where none of the first seeds shows it. */
+/** Plants one mistake, and fails if the first seeds do not show it. */
 async function isFound(script: string, plants: readonly { name: string }[], name: string, size: string[]) {
   assert.equal(plants.filter((one) => one.name.includes(name)).length, 1);
   const args = [join(ROOT, "test", "simulate", script), `--plants=${name}`, ...size];

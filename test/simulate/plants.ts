@@ -4,7 +4,7 @@ import type { Patch } from "./bundle.ts";
 export interface Plant {
   name: string;
   patches: Patch[];
-  /** The search begins here: what shows the mistake is too rare for the first seeds. */
+  /** The search begins here: the mistake is too rare for the first seeds. */
   seed?: number;
 }
 
@@ -202,7 +202,7 @@ export const PLANTS: readonly Plant[] = [
     "among.findLast(({ fact }) => !isImported(fact)) ?? among[0]",
     "among.at(-1)",
   ]),
-  // Of fewer at once, for a run has few payments.
+  // Fewer at once, because a run has few payments.
   plant(
     "apply from: what comes after the first payments is left as it is",
     "core/ledger/apply-from.ts",
@@ -241,7 +241,7 @@ export const PLANTS: readonly Plant[] = [
   ]),
 ];
 
-/** Mistakes in what is read of the vendors' events, which `npm run story` must find. */
+/** Mistakes in the reading of vendors' events, which `simulate:stories` must find. */
 export const STORY_PLANTS: readonly Plant[] = [
   plant("provider A: what credit paid is earned on again", "providers/provider-a/payment.ts", [
     "const money = { base_cents: mulDivHalfUp(net, gross_cents, total), gross_cents };",

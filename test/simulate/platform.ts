@@ -48,7 +48,7 @@ const put = (name: string, value: unknown) =>
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 
 put("scheduler", { wait: async (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms)) });
-// The Workers runtime does not ask for `duplex`, and keeps `cf`.
+// The Workers runtime does not read `process.env`, and keeps it.
 put(
   "Request",
   class extends Request {
@@ -61,7 +61,7 @@ put(
   },
 );
 
-/** One object for all files: the service and the tests keep what they know by it. */
+/** One object for all files: the service and the tests use it as a key. */
 class Database implements Binding {
   private played: PlayedDatabase | null = null;
 
@@ -185,7 +185,7 @@ interface Message {
   body: unknown;
 }
 
-/** What the consumer answered for: the messages of a batch, one by one or all at once. */
+/** The consumer's answers: the messages of a batch, one by one or all at once. */
 interface Batch {
   ids: string[];
   acked: string[];

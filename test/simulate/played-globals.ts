@@ -1,4 +1,4 @@
-/** Time, chance and cryptography of a simulated run: nothing in it depends on the machine or its clock. */
+/** Time, chance and cryptography of a simulated run, independent of the machine and its clock. */
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { Chance } from "../faults/random.ts";
 import { addByteReader } from "./byte-reader.ts";
@@ -19,7 +19,7 @@ let now = START;
 let timers: Timer[] = [];
 let nextTimer = 1;
 let chance = new Chance(0);
-/** Of what SQLite mints alone. */
+/** Random values of SQLite alone. */
 let minted = new Chance(0);
 
 export const time = {
@@ -29,7 +29,7 @@ export const time = {
   advance(ms: number): void {
     now += ms;
   },
-  /** Goes to the next timer and runs it; false where none is set. */
+  /** Goes to the next timer and runs it; false without one. */
   fireNext(): boolean {
     const [next] = timers.toSorted((a, b) => a.at - b.at || a.id - b.id);
     if (!next) return false;
@@ -40,17 +40,17 @@ export const time = {
   },
 };
 
-/** Lets everything run that waits for nothing of the played world. */
+/** Runs everything that does not wait for the played world. */
 export async function breathe(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => REAL.setImmediate(resolve));
 }
 
-/** The same where nothing is on its way that takes a turn of the event loop, which costs more than what it lets run. */
+/** The same, if no event-loop turn is pending, which costs more than its work. */
 export async function breatheLightly(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 
-/** What waits for a moment waits forever. */
+/** Calls that wait for a moment wait forever. */
 export function stopTimers(): void {
   timers = [];
 }
@@ -64,7 +64,7 @@ export function restart(seed: number): void {
   minted = new Chance(~seed);
 }
 
-/** For SQLite's own `random()`, `randomblob()` and `strftime()`. */
+/** Replaces SQLite's own functions of time and chance. */
 export const played: Played = {
   random64: () =>
     BigInt.asIntN(64, (BigInt(chance.whole(0, 2 ** 32 - 1)) << 32n) | BigInt(chance.whole(0, 2 ** 32 - 1))),
@@ -120,7 +120,7 @@ interface AesGcm {
 
 const TAG_BYTES = 16;
 
-/** What the service uses of it, carried out at once: the platform's own comes back in an order of its own. */
+/** The used part of it, run at once: the platform's own returns in any order. */
 const subtle = {
   digest: async (_algorithm: string, data: Bytes) => exactly(createHash("sha256").update(bytesOf(data)).digest()),
   importKey: async (_format: string, raw: Bytes): Promise<Key> => ({ raw: Uint8Array.from(bytesOf(raw)) }),

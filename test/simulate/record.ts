@@ -1,4 +1,4 @@
-/** Writes what a short run asks of its database, and what it is answered, as JSON to standard output. */
+/** Writes the queries of a short run and their answers, as JSON to standard output. */
 import { bundleService } from "./bundle.ts";
 import type { Call } from "./database.ts";
 import { runSteps } from "./run.ts";

@@ -26,7 +26,7 @@ import { Vendors } from "./vendors.ts";
 import { Visitors } from "./visitors.ts";
 import { World } from "./world.ts";
 
-/** What a run showed that should not be: the step at which it did, and all that happened until then. */
+/** A failure of a run: its step, and the log until then. */
 export interface Failure {
   step: number;
   problems: string[];
@@ -34,9 +34,9 @@ export interface Failure {
 }
 
 const DAY = 86_400_000;
-/** Whoever asked when the machine went. */
+/** Callers whose machine failed. */
 const UNANSWERED: Reply = { status: 599, body: {} };
-/** Pages of sums are asked for so often; the laws and lists after every step. */
+/** Pages of sums are read this often; laws and lists after every step. */
 const SUMS_EVERY = 10;
 /** States that look alike are kept up to so many. */
 const MAX_STATES = 24;
@@ -86,7 +86,7 @@ class Run {
   #endpoint!: Endpoint;
   readonly #visitors = new Visitors();
   readonly #ids: Record<string, string> = {};
-  /** For what is asked without anything else at the same moment; of the run, so that it is the same whatever ran before. */
+  /** The source of chance for single requests; of the run, so that it repeats. */
   readonly #quiet: Luck = { chance: new Chance(0), faults: 0 };
   #states: State[] = [];
 
@@ -169,7 +169,7 @@ class Run {
     const stamp = new Date(began).toISOString();
     for (const { text } of operations) this.story.push(`${stamp} ${text}`);
     const { replies, failed } = await this.#carryOut(operations, step, chance);
-    // What the faults left undone is done by the crons, as is what a job goes on with.
+    // The crons finish the work that faults or jobs left.
     const goesOn = operations.some((one) => one.goesOn);
     const isCron = goesOn || failed || operations.some(({ text }) => text.startsWith("cron "));
     const states = isCron ? withPayoutsEnded(this.#states, operations, began) : this.#states;
@@ -177,7 +177,7 @@ class Run {
     if (failed || goesOn) candidates = afterCrons(candidates, await this.#mend(), operations, replies);
     const again = chanceOf(step, "again");
     for (const [i, operation] of operations.entries()) {
-      // Whoever has no answer asks again, and so does now and then somebody who had one.
+      // Callers without an answer repeat, and sometimes others do.
       const { status } = replies[i]!;
       const isWanted = again?.happens(status >= 500 ? 0.6 : status < 300 ? 0.15 : 0);
       const isAgain = isWanted || (status >= 500 && operation.insists);
@@ -193,13 +193,13 @@ class Run {
     if (withSums) await this.#compareClicks(false);
   }
 
-  /** What happens before anybody asks anything: at the vendors, and to the machine. */
+  /** Events before any request: at the vendors, and in the machine. */
   #begin(step: Step): void {
     const happening = chanceOf(step, "happening");
     if (happening?.happens(0.55)) {
       this.story.push(`     ${this.#vendors.happen(happening, settledIn(this.#states[0]!))}`);
     }
-    // The platform puts objects out of memory that nobody calls.
+    // The platform evicts idle objects.
     if (chanceOf(step, "eviction")?.happens(0.3)) this.#world.evict();
     const renewal = chanceOf(step, "renewal");
     const { hasBefore } = this.#world;
@@ -232,7 +232,7 @@ class Run {
     return operations;
   }
 
-  /** Operations at once, beside visitors and alarms, with what goes wrong; whether something did. */
+  /** Concurrent operations, beside visitors and alarms, with faults; returns whether one happened. */
   async #carryOut(operations: Operation[], step: Step, chance: Chance): Promise<{ replies: Reply[]; failed: boolean }> {
     const { turns, clicks, crash } = this.#world;
     const come = chanceOf(step, "visits");
@@ -249,7 +249,7 @@ class Run {
     };
     this.#visitors.note(this.#world);
     const failedBefore = turns.failed;
-    // The cron finds what it knows, which is what was flushed once.
+    // The cron finds objects that have flushed once.
     const isKnown = (name: string) =>
       this.#world.databases.some((one) => one.look("select 1 from click_objects where name = ?", name).length > 0);
     const isLost = (name: string) => fail?.happens(0.05) === true && isKnown(name);
@@ -268,7 +268,7 @@ class Run {
     return { replies: operations.map((_, i) => replies[i] ?? UNANSWERED), failed: failed > 0 };
   }
 
-  /** Once every click is in the log, it and its counts are compared. What nobody came for is left to the crons. */
+  /** Once every click is in the log, it and its counts are compared. The crons handle abandoned clicks. */
   async #compareClicks(isLast: boolean): Promise<void> {
     const { clicks, databases } = this.#world;
     clicks.isGone = () => false;
@@ -283,14 +283,14 @@ class Run {
     if (found.length > 0) throw new Wrong(found);
   }
 
-  /** What the crons do about what a fault has left behind. */
+  /** The crons' repair after a fault. */
   async #mend(): Promise<number> {
     time.advance(61_000);
     for (let i = 0; i < 3; i++) await this.#do(() => this.#world.cron("* * * * *"));
     return time.now;
   }
 
-  /** The same request under the same key: done once, whatever happened to the first. */
+  /** The same request under the same key: done once, even if the first failed. */
   async #again(operation: Operation, before: number, candidates: Candidate[]): Promise<Candidate[]> {
     this.story.push(`     ${operation.text}: asked again`);
     const [reply] = await this.#world.turns.drive([operation.again!], this.#quiet);
@@ -302,7 +302,7 @@ class Run {
     if (reply!.status >= 300) return candidates;
     return candidates.flatMap((one) => {
       if (!one.applied.includes(operation)) return finish(one, operation, time.now);
-      // A generation that broke off goes on with whoever is to be paid by now.
+      // A broken generation continues with the partners that are due by now.
       const goesOn = operation.generates && before >= 500;
       return goesOn ? [one, ...finish({ state: one.state, applied: [] }, operation, time.now)] : [one];
     });
@@ -327,7 +327,7 @@ class Run {
     if (broken.length > 0) throw new Wrong(broken);
   }
 
-  /** What no list shows distinguishes states that look alike: which events were stored, months done and settings made. */
+  /** Hidden state distinguishes states that look alike: stored events, finished months, settings. */
   #hidden(): (state: State) => string[] {
     const { database, databases, program } = this.#world;
     const all = <Row>(sql: string) => database.look<Row>(sql);
@@ -366,7 +366,7 @@ class Run {
     };
   }
 
-  /** In the end every webhook is sent that could be, and nothing else is. */
+  /** At the end every possible webhook is sent, and no other. */
   async end(): Promise<void> {
     const world = this.#world;
     world.refusals.length = 0;
@@ -379,7 +379,7 @@ class Run {
       await this.#do(() => world.consume(null));
     }
     const reported = new Set(world.received.map(({ id }) => id));
-    // Where the record of an attempt is lost the receiver may have what all later attempts fail to bring.
+    // If an attempt's record is lost, the receiver may have it though all later attempts fail.
     const problems = world.database
       .look<{ id: string; event_id: string; status: string; attempts: number; taken: number }>(
         `select d.id, d.event_id, d.status, count(a.number) as attempts, count(*) filter (where a.status_code = 200) as taken
@@ -399,7 +399,7 @@ class Run {
   }
 }
 
-/** Purchases of which something is paid, in a payout, or owed back: whatever happens to them shows in the books. */
+/** Purchases that are paid, in a payout, or owed: any change shows in the books. */
 function settledIn({ rows }: State): string[] {
   return rows.flatMap(({ sale, payout, kind }) => (payout !== null || kind === "clawback" ? [sale] : []));
 }

@@ -8,7 +8,7 @@ export interface Shrunk {
   failure: Failure;
 }
 
-/** In words without ids and amounts: failures of one kind are taken to have one cause. */
+/** The message without ids and amounts: equal ones count as one cause. */
 function kindOf({ problems: [first = ""] }: Failure): string {
   const [line = ""] = first.split("\n");
   return line
@@ -46,7 +46,7 @@ export async function shrink(
 
 type Attempt = (fewer: Step[]) => Promise<Shrunk | null>;
 
-/** Tries to leave out each run of `size` steps, the last ones first: what comes after is not changed by them. */
+/** Tries to leave out each run of `length` steps, the last first: it does not change later ones. */
 async function withoutRuns(best: Shrunk, size: number, attempt: Attempt, hasTime: () => boolean): Promise<Shrunk> {
   let found = best;
   for (let at = found.steps.length - size; at > -size && hasTime(); at -= size) {

@@ -17,7 +17,7 @@ import { stepsOf } from "./steps.ts";
 
 const began = process.hrtime.bigint();
 const seconds = () => Number(process.hrtime.bigint() - began) / 1e9;
-/** Seconds of the processor: as many whatever else the machine does. */
+/** Processor seconds, independent of other load. */
 const computed = () => process.cpuUsage().user / 1e6;
 
 const options = new Map(
@@ -31,7 +31,7 @@ const number = (name: string, otherwise: number) => Number(options.get(name) ?? 
 /** So long a failing seed is made shorter. */
 const SHRINK_SECONDS = 120;
 
-// What the service logs of the faults that are made.
+// Logs of injected faults.
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -95,7 +95,7 @@ async function findAll(name: string): Promise<Tally> {
   return { passed: found, failed: chosen.length - found };
 }
 
-/** The seed that finds a planted mistake, and by what. */
+/** The seed that finds a planted mistake, and its failure. */
 async function find({ patches, seed: first }: Plant, until: number): Promise<string | null> {
   const versions = { now: await bundleService(patches), before: null };
   const steps = number("steps", first === undefined ? 200 : 300);

@@ -54,13 +54,13 @@ interface Database {
   batch(statements: object[]): Promise<{ results: unknown[] }[]>;
 }
 
-/** Asks D1 the same; inside its own runtime, so it refers to nothing outside itself. */
+/** Asks D1 the same; runs inside its runtime, so it refers to no outer name. */
 async function replay(database: Database, calls: Call[]): Promise<Replayed> {
   /** Ids that the database mints itself, by chance: the stand-in's, and D1's at the same place. */
   const minted = new Map<string, string>();
   const MINTED = /(?:dlv|ent|mail)_[0-9a-z]{26}/g;
   const here = (value: unknown) => JSON.stringify(value).replaceAll(MINTED, (id) => minted.get(id) ?? id);
-  // What the service distinguishes errors by.
+  // The texts by which the service distinguishes errors.
   const kindOf = (message: string) => /(UNIQUE|CHECK) constraint failed: [^:]*/.exec(message)?.[0] ?? message;
   const differences: string[] = [];
   let refused = 0;

@@ -1,6 +1,6 @@
 import { Chance } from "../faults/random.ts";
 
-/** What a step may do beside its operation. Each has a chance of its own, so that one can be left out alone. */
+/** The parts of a step beside its operation. Each has its own chance, so that one can be left out alone. */
 export const PARTS = ["renewal", "happening", "second", "visits", "faults", "crash", "again", "eviction"] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -21,7 +21,7 @@ export function mainChance({ seed }: Step): Chance {
   return new Chance(seed);
 }
 
-/** The chance of a part; null where it is left out. */
+/** The chance of a part; null if left out. */
 export function chanceOf({ seed, without }: Step, part: Part): Chance | null {
   return without.includes(part) ? null : new Chance(seed + (PARTS.indexOf(part) + 1) * 0x9e37_79b9);
 }

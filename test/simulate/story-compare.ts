@@ -1,9 +1,9 @@
-/** Whether the ledger at the end of a story is what the model makes of the money that moved. */
+/** Compares the ledger at the end of a story with the model's sums of the moved money. */
 import { ADMIN_TOKEN } from "./deployment.ts";
 import { keyOf, type Expected, type Truth } from "../support/money-model.ts";
 import type { StoryWorld } from "./story-world.ts";
 
-/** What a payment must come to. */
+/** The expected result of a payment. */
 export interface Paid extends Expected, Pick<Truth, "also"> {
   currency: string;
   provider: string;
@@ -11,7 +11,7 @@ export interface Paid extends Expected, Pick<Truth, "also"> {
 
 type Sums = Map<string, number>;
 
-/** Each difference as a line; empty where everything agrees. What was paid and first seen by `approved_until` approves itself. */
+/** Each difference as a line; empty without any. Commissions paid and first seen by `until` approve themselves. */
 export async function differencesOf(
   world: StoryWorld,
   paid: ReadonlyMap<string, Paid>,
@@ -22,7 +22,7 @@ export async function differencesOf(
   const outcomes = new Map([...paid].map(([key, { outcome }]) => [key, outcome]));
   for (const key of tests) outcomes.set(`test:${key}`, "test_mode");
   const stored = look<{ key: string; outcome: string }>(
-    // No flow is for leads: what a lead earned would be among the commissions.
+    // No flow is for leads: their earnings would be among the commissions.
     "select provider_transaction_id as key, outcome from payments where outcome <> 'merged' and event = 'transaction_completed'",
   );
   const rows = look<Row>(ROWS);
@@ -54,7 +54,7 @@ interface Row {
 }
 type Sum = Omit<Row, "key">;
 
-/** What is not rejected, for each payment. */
+/** Commissions that are not rejected, by payment. */
 const ROWS = `select p.provider_transaction_id as key, r.slug, c.currency, c.amount_cents as amount
   from commissions c join partners r on r.id = c.partner_id join payments p on p.id = c.payment_id
   where c.status <> 'rejected'`;
@@ -64,7 +64,7 @@ const ENTRIES = `select r.slug, e.currency,
     iif(e.from_account = 'expense', e.amount_cents, 0) - iif(e.to_account = 'expense', e.amount_cents, 0) as amount
   from entries e join partners r on r.id = e.partner_id`;
 
-/** What is kept by code, of all days. */
+/** The kept results by code, of all days. */
 const BY_CODE = `select r.slug, k.code, k.provider, d.currency, sum(d.sales) as sales,
     sum(d.revenue_cents) as revenue,
     sum(d.earned_cents) as earned
@@ -101,7 +101,7 @@ interface CurrencyStats {
   total_earned_cents: number;
 }
 
-/** What the API says that each partner earned. */
+/** The partners' earnings by the API. */
 async function statistics(world: StoryWorld): Promise<Sums> {
   const { data } = await world.ask("GET", "/api/v1/partners?per_page=100");
   const parts: [string, number][] = [];
@@ -114,7 +114,7 @@ async function statistics(world: StoryWorld): Promise<Sums> {
   return sums(parts);
 }
 
-/** What the service's own check finds (LAW-11), of all that there is. */
+/** Findings of the service's own check (LAW-11), of everything. */
 async function reconciled(world: StoryWorld): Promise<string[]> {
   const found: string[] = [];
   for (let next: string | null = null, calls = 0; calls === 0 || next !== null; calls++) {
@@ -125,7 +125,7 @@ async function reconciled(world: StoryWorld): Promise<string[]> {
   return found;
 }
 
-/** Sales, revenue and what was earned by each partner's code. */
+/** Sales, revenue and earnings of each partner's code. */
 function codesCompared(paid: ReadonlyMap<string, Paid>, found: readonly CodeSums[]): string[] {
   const parts = [...paid.values()].flatMap(({ code, provider, partner, currency, revenue, amount }) => {
     const name = `${partner} ${code?.toUpperCase()} of ${provider} ${currency}`;
@@ -140,7 +140,7 @@ function codesCompared(paid: ReadonlyMap<string, Paid>, found: readonly CodeSums
 const partsOf = (name: string, sums: Pick<CodeSums, "sales" | "revenue" | "earned">) =>
   (["sales", "revenue", "earned"] as const).map((what) => [`${name}: ${what}`, sums[what]] as const);
 
-/** Of each sale in no payout why it is held, or that it approves itself in its time. */
+/** The reason that holds each sale outside of payouts, or that it approves itself in time. */
 function stateCompared(
   paid: ReadonlyMap<string, Paid>,
   open: readonly Open[],

@@ -1,4 +1,4 @@
-/** A generator of customers: what each buys, from trial to end, at which provider, and whose link it came by. */
+/** A generator of customers: their purchases from trial to end, their provider, and the partner's link. */
 import { byVendor, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import type { Bought, Chapter, Lead, Life } from "../support/money-life.ts";
@@ -39,7 +39,7 @@ class LifeMaker {
   readonly #life: Life;
   readonly #chapters: CustomerLife["chapters"] = [];
   readonly #home: string | null;
-  /** What the customer types at checkout; of a subscription it may hold for every month. */
+  /** The code that the customer types at checkout; for a subscription it may last every month. */
   readonly #code: string | null;
   readonly #recurs: boolean;
   readonly #end: number;
@@ -103,7 +103,7 @@ class LifeMaker {
     }
   }
 
-  /** What happens between two payments. */
+  /** Events between two payments. */
   #aside(probability: number): void {
     while (this.#chance.happens(probability) && this.#isOn) {
       this.#wait(1, 9);
@@ -143,7 +143,7 @@ class LifeMaker {
     this.#wait(1, 10);
   }
 
-  /** The owner's server says whose the customer is, before or between what is paid. */
+  /** The owner's server reports the customer's partner, before or between payments. */
   #lead(): void {
     this.#put(this.#led());
     this.#wait(1, 10);
@@ -171,7 +171,7 @@ class LifeMaker {
     };
   }
 
-  /** With the customer's code, of some percent or of an amount. */
+  /** A percentage or an amount by the customer's code. */
   #discounted(what: Omit<Bought, "do">): Omit<Bought, "do"> {
     if (this.#code === null) return what;
     const { amount: price } = what;
@@ -188,7 +188,7 @@ class LifeMaker {
     return this.#chance.happens(0.1) ? slug.toUpperCase() : slug;
   }
 
-  /** The customer's own partner's, seldom another's, or none. */
+  /** The customer's own partner's code, seldom another's, or no code. */
   #ref(): string | null {
     if (this.#chance.happens(0.08)) return this.#slug();
     return this.#chance.happens(0.3) ? null : this.#home;

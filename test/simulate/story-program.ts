@@ -1,4 +1,4 @@
-/** The program of a story: its partners, and what its owner changes in 18 months; as calls of the API and as the model has it. */
+/** The program of a story: its partners, and its owner's changes in 18 months, as API calls and in the model. */
 import type { Chance } from "../faults/random.ts";
 import type { ModelCode, ModelFlow, ModelPartner, ModelProgram } from "../support/money-model.ts";
 import { VENDOR_NAMES, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
@@ -19,7 +19,7 @@ export const DEFAULT_PCT = 20;
 
 export const emailOf = (slug: string) => `${slug.toLowerCase()}@partners.example`;
 
-/** What the owner changes at midnight, between all payments. */
+/** The owner's changes at midnight, between all payments. */
 export type Change =
   | { do: "default rate"; pct: number }
   | { do: "rate"; slug: string; pct: number | null }
@@ -27,7 +27,9 @@ export type Change =
   | { do: "end of flow"; name: string }
   | ({ do: "code"; by_id: boolean; provider: ListedVendor } & Omit<ModelCode, "since">);
 
-/** Of the first two of a vendor the owner knows the id, of the others what customers type. The last are nobody's for long. */
+/**
+ * The owner knows the ids of a vendor's first two codes, and the names of the others. The last ones soon get a partner.
+ */
 export const CODES = ["ANN10", "Bob-Half", "SUMMER", "welcome", "LATE5"] as const;
 
 export interface Changed {

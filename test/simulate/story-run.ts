@@ -1,4 +1,4 @@
-/** One story: customers' lives as the vendors report them, out of order and with losses, and what the ledger comes to. */
+/** One story: customers' lives as the vendors report them, out of order and with losses, and the resulting ledger. */
 import { Chance } from "../faults/random.ts";
 import { discountEventB, promotionCodeEvent } from "../support/code-events.ts";
 import { happenedAt, PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
@@ -38,12 +38,12 @@ const APPROVED_AFTER = 30;
 const BEGINS = Date.UTC(2026, 1, 2) / 1_000;
 /** Vendors keep their events so long. */
 const KEPT = 30 * DAY;
-/** What runs every minute is run so often, as many times: fewer would not read the vendors' lists before they forget. */
+/** The interval and number of runs of the minutely jobs: fewer would miss events that the vendors delete. */
 const CRON_EVERY = 4 * DAY;
 const CRONS_IN_A_ROW = 4;
 /** How often the vendor sends a thin event that is not taken. */
 const THIN_ATTEMPTS = 3;
-/** And so often what runs every day. */
+/** The interval of the daily jobs. */
 const DAILY_EVERY = 30 * DAY;
 
 export interface StoryOptions {
@@ -51,7 +51,7 @@ export interface StoryOptions {
   months: number;
 }
 
-/** What a story was, and what differs at its end. */
+/** A story, and the differences at its end. */
 export interface Outcome {
   payments: number;
   events: number;
@@ -108,7 +108,7 @@ class Story {
     );
   }
 
-  /** Lives a life at its vendor: the events; what was paid is kept. */
+  /** Lives a life at its vendor: the events; payments are kept. */
   #live({ life, chapters }: CustomerLife, n: number): Event[] {
     const { vendor, bodies } = PLAYED[life.provider](life, `c${n}`);
     for (const [i, { at, next }] of chapters.entries()) vendor.live(next, i, at);
@@ -198,7 +198,7 @@ class Story {
     return roll < 0.85 ? chance.whole(0, HOUR) : chance.whole(0, 3 * DAY);
   }
 
-  /** As a thin event, again where it cannot be read; in the end it is lost, as one is whose object the vendor keeps no longer. */
+  /** Sent as a thin event, again if it cannot be read; lost at last if its object is gone. */
   async #deliverThin(body: string, snapshot: boolean): Promise<void> {
     const thin = JSON.stringify(thinOfA(JSON.parse(body) as EventA, { snapshot }));
     this.#list();
@@ -221,7 +221,7 @@ class Story {
     if (reply!.status !== 200) throw new Error(`${body} is answered ${JSON.stringify(reply)}`);
   }
 
-  /** What the owner does. */
+  /** The owner's actions. */
   #doings(): Happening[] {
     const changes = this.#changes.map(({ at, change }) => ({ at: at * 1_000, run: () => this.#change(change) }));
     const payouts = Array.from({ length: Math.floor(this.#days / MONTH) }, (_, i) => ({
@@ -288,7 +288,7 @@ class Story {
     await this.#world.run(() => this.#world.cron(cron));
   }
 
-  /** What has happened by now is on the vendors' lists, and what is too old no longer. */
+  /** The vendors' lists have past events, without those that are too old. */
   #list(): void {
     const { lists } = this.#world;
     for (; (this.#events[this.#listed]?.at ?? Infinity) <= time.now; this.#listed++) {
@@ -300,7 +300,7 @@ class Story {
     lists.b = lists.b.filter(({ occurred_at }) => Date.parse(occurred_at) >= oldest);
   }
 
-  /** Until the lists are read to their ends, and nothing waits. */
+  /** Until the lists are complete and no work waits. */
   async #end(): Promise<void> {
     const last = Math.max(time.now, ...this.#events.map(({ at }) => at));
     this.#goTo(last + HOUR);
@@ -317,7 +317,7 @@ class Story {
     return this.#world.database.look<{ n: number }>(sql)[0]!.n;
   }
 
-  /** How far all lists are complete, and what was found in them. */
+  /** The completeness of all lists, and their findings. */
   #readings(): { complete_until: number; recovered: number } {
     const sql = `select coalesce(reading ->> '$.complete_until', '1970') as complete_until,
       coalesce(reading ->> '$.recovered', 0) as recovered from provider_connections where api_key is not null`;
@@ -329,7 +329,7 @@ class Story {
   }
 }
 
-/** What each vendor says of its codes, before anybody buys. */
+/** Each vendor's reports of its codes, before the first sale. */
 function codeEvents(): Event[] {
   const at = BEGINS - 60;
   return CODES.flatMap((code): Event[] => {
@@ -343,7 +343,7 @@ function codeEvents(): Event[] {
   });
 }
 
-/** Of the owner's server its report, which has the time. */
+/** The owner's server sends a report, which has the time. */
 function eventOf(provider: ListedProvider, body: string): string {
   return provider === "api" ? JSON.stringify((JSON.parse(body) as ApiEvent).body) : body;
 }

@@ -43,7 +43,7 @@ export class StoryWorld extends Deployment {
     return all;
   }
 
-  /** A call that the service must accept. @throws where it does not. */
+  /** A call that the service must accept. @throws if it does not. */
   async ask(method: string, path: string, body?: unknown, key?: string): Promise<Reply["body"]> {
     const [reply] = await this.run(() => this.call(method, path, body, key));
     if (reply!.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);

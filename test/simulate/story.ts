@@ -17,7 +17,7 @@ const options = new Map(
 const number = (name: string, otherwise: number) => Number(options.get(name) ?? otherwise);
 const computed = () => process.cpuUsage().user / 1e6;
 
-// What the service logs of the faults that are made.
+// Logs of injected faults.
 Object.assign(console, { error() {}, info() {}, log() {}, warn() {} });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -55,7 +55,7 @@ async function play(): Promise<Tally> {
   return tally;
 }
 
-/** Of each planted mistake the first small story that shows it. */
+/** The first small story that shows each planted mistake. */
 async function findAll(name: string): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   const size = { customers: number("customers", 40), months: number("months", 6) };
@@ -72,7 +72,7 @@ async function findAll(name: string): Promise<Tally> {
   return tally;
 }
 
-/** What a story comes to; what is thrown is a difference. */
+/** The result of a story; an exception is a difference. */
 function outcomeOf(service: () => Service, seed: number, size: StoryOptions): Promise<Outcome> {
   return playStory(service, seed, size).catch((error: Error) => ({
     ...{ payments: 0, events: 0, deliveries: 0, recovered: 0 },

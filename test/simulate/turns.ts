@@ -1,8 +1,8 @@
-/** Who goes on next, and what goes wrong: every call that leaves the service waits here for its turn. */
+/** Schedules every call that leaves the service, and its faults: each waits here for its turn. */
 import type { Chance } from "../faults/random.ts";
 import { breathe, breatheLightly, time } from "./played-globals.ts";
 
-/** What can happen to a call: it fails before or after it is carried out, or it is carried out and never answered. */
+/** The fates of a call: it fails before or after it runs, or it runs without an answer. */
 export type Fault = "before" | "after" | "silence";
 
 interface Waiting {
@@ -20,7 +20,7 @@ export interface Luck {
 /** So many turns of the event loop without a call mean that only time can bring one. */
 const IDLE_TURNS = 5;
 const MAX_TURNS = 200_000;
-/** After so many turns nothing goes on any more that waits for no call. */
+/** After so many turns, code that waits for no call is at rest. */
 const QUIET_TURNS = 20;
 
 export class Turns {
@@ -58,13 +58,13 @@ export class Turns {
     work.then(ended, ended);
   };
 
-  /** Runs operations side by side to their end, with all that they leave behind. Null where the machine went before. */
+  /** Runs operations side by side to their end, with all follow-ups. Null if the machine failed before. */
   async drive<T>(operations: (() => Promise<T>)[], { chance, faults, crash = null }: Luck): Promise<(T | null)[]> {
     const ended: (T | null)[] = operations.map(() => null);
     const outcomes = operations.map(async (operation, i) => void (ended[i] = await operation()));
     for (const outcome of outcomes) this.waitUntil(outcome);
     let left = faults;
-    // Every order is possible; where whoever goes mostly goes on, the others wait long for their next turn.
+    // Every order is possible; the one that ran last mostly continues, so that others wait long.
     const goesOn = chance.happens(0.5) ? 0.75 : 0;
     let idle = 0;
     let calls = 0;
@@ -97,7 +97,7 @@ export class Turns {
     return ended;
   }
 
-  /** Nothing that waits is ever carried out, nor what would still come to wait because the rest is gone. */
+  /** Waiting calls never run, nor their successors, because the rest is gone. */
   async #end(happens: () => void): Promise<void> {
     this.failed += 1;
     happens();

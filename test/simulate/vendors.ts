@@ -1,4 +1,7 @@
-/** What customers do, as each vendor reports it: events that wait here until a step sends them, late, doubled or in any order. */
+/**
+ * Customers' actions, as each vendor reports them: events wait here until a step sends them, late, doubled or in any
+ * order.
+ */
 import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import type { Chance } from "../faults/random.ts";
 import {
@@ -26,7 +29,7 @@ export interface VendorEvent {
   body: string;
   /** The purchase that it is about, or one of the subscription that ends. */
   sale: string;
-  /** What the model learns from it; learning it again changes nothing. */
+  /** The model's facts of it; repeating them has no effect. */
   learn: (state: State, now: number) => void;
 }
 
@@ -51,7 +54,7 @@ const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody",
 const SHARES: Record<ListedVendor, number> = { provider_a: 13, provider_b: 7 };
 const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name] }, () => name));
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
-/** An invoice may say that it was paid earlier than the session of the same payment says. */
+/** An invoice may have an earlier payment time than the session of the same payment. */
 const PAID_BEFORE = 1_800_000;
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
@@ -59,7 +62,7 @@ function customerAt(provider: ListedVendor, n: number): string {
   return `${vendorNamed(provider)!.customers.id_prefix}${n}`;
 }
 
-/** What a provider reports of its sales: one that the list has more does not compile without its own. */
+/** A provider's reports of its sales: another provider does not compile without its own. */
 interface Reporter {
   /** How its keys of payments begin. */
   key: (isSubscription: boolean) => string;
@@ -75,7 +78,7 @@ export class Vendors {
   readonly sold: Sold[] = [];
   readonly waiting: VendorEvent[] = [];
   readonly sent: VendorEvent[] = [];
-  /** Purchases that wait for their money: what happens when it comes. */
+  /** Purchases that wait for their money, and the result of its arrival. */
   readonly #unpaid: (() => string)[] = [];
   readonly #program: string;
   #made = 0;
@@ -102,7 +105,7 @@ export class Vendors {
     this.#program = program;
   }
 
-  /** Who may buy next for the first time. */
+  /** Possible first-time buyers. */
   nextCustomer(chance: Chance): Pick<Sold, "provider" | "customer"> {
     const provider = chance.of(SELLERS);
     return { provider, customer: customerAt(provider, this.#made + 1) };
@@ -125,7 +128,7 @@ export class Vendors {
     return [sale, ...others.map(({ key }) => key)];
   }
 
-  /** Something new happens between customers and vendors, often about one of these purchases; what in words. */
+  /** A new action between customers and vendors, often about one of these purchases; described in words. */
   happen(chance: Chance, about: readonly string[]): string {
     if (this.#unpaid.length > 0 && chance.happens(0.3)) {
       return this.#unpaid.splice(chance.whole(0, this.#unpaid.length - 1), 1)[0]!();
@@ -269,7 +272,7 @@ export class Vendors {
     this.#tellA(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
   }
 
-  /** What took the money, whoever brought the customer. */
+  /** The ways of payment, independent of the partner. */
   #intent(sold: Sold): void {
     if (this.waiting.some(({ text }) => text === `payment_intent.succeeded of ${sold.key}`)) return;
     const stamp = this.#stampA();

@@ -1,4 +1,4 @@
-/** Visitors who come by links of partners, and what the log and the counts must say of them, whatever fails meanwhile. */
+/** Visitors of partners' links, and the expected log and counts under any fault. */
 import type { Chance } from "../faults/random.ts";
 import type { PlayedDatabase } from "./database.ts";
 import { FIRST_SLUG } from "./history.ts";
@@ -11,7 +11,7 @@ import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 const WINDOW = 1_800_000;
 const REFS = ["ann", "ANN", "bob", "cara", "ivy", "dan", "dan", "nobody"];
 const COLOS = ["FRA", "AMS"];
-/** As the platform names them; the last two are none. */
+/** The platform's country codes; the last two are no countries. */
 const COUNTRIES = ["DE", "NL", "T1", undefined];
 /** Visitors come from where it is day. */
 const DAYTIME = 14_400_000;
@@ -22,14 +22,14 @@ interface Visit {
   landing: string;
   program: "program" | "neighbor";
   ref: string;
-  /** Under which a repetition is recognized; the page may give none. */
+  /** Identifies a repetition; the page may omit it. */
   id: string | null;
   colo: string;
   continent: (typeof CONTINENTS)[number];
   country: string | undefined;
   bot: boolean;
   tries: { at: number; isTaken: boolean }[];
-  /** What the partner was from the first try to the last flush. */
+  /** The partner's statuses from the first try to the last flush. */
   statuses: Set<string>;
 }
 
@@ -40,9 +40,9 @@ const plus = (a: Range, b: Range): Range => [a[0] + b[0], a[1] + b[1]];
 
 export class Visitors {
   readonly #visits: Visit[] = [];
-  /** Of which not everything is in the log yet. */
+  /** Clicks that are not completely in the log yet. */
   #open = new Set<Visit>();
-  /** For each program how many clicks were taken, tried and accounted for when it was last looked at. */
+  /** The clicks of each program that were accepted, tried and accounted for at the last check. */
   readonly #looked = new Map<string, Looked>();
 
   /** Somebody clicks, or a page reports a click again. */
@@ -83,7 +83,7 @@ export class Visitors {
     return visit;
   }
 
-  /** Gives what partners are at this moment; called before and after whatever may change it. */
+  /** Returns the partners' present statuses; called before and after every change. */
   note(world: World): void {
     if (this.#open.size === 0) return;
     const partners = world.database.look<{ slug: string; status: string }>(
@@ -93,7 +93,7 @@ export class Visitors {
     for (const { ref, statuses: seen } of this.#open) seen.add(statuses.get(ref.toLowerCase()) ?? "unknown");
   }
 
-  /** Where log and counts are not what they must be, once no click waits any more. */
+  /** Differences of log and counts from the expectation, once no click waits any more. */
   differences(world: World): string[] {
     this.#open = new Set();
     const found = [...countDifferences(world)];
@@ -202,7 +202,7 @@ function droppedOf(world: World, program_id: string): Map<string, number> {
   return new Map(rows.map(({ reason, n }) => [reason, n]));
 }
 
-/** What is not recorded is dropped for its reason. */
+/** Unrecorded clicks are dropped for a reason. */
 function dropDifferences(world: World, program_id: string, visits: readonly Visit[]): string[] {
   const dropped = droppedOf(world, program_id);
   const sum = (of: (visit: Visit) => Range) => visits.map(of).reduce(plus, [0, 0]);

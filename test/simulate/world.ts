@@ -42,7 +42,7 @@ const SHARDS = [
   { program: 1, neighbor: 0 },
 ];
 
-/** Where visitors are: each a region of its own. */
+/** The visitors' locations: each a region of its own. */
 export const CONTINENTS = ["EU", "NA", "SA", "AS", "OC", "AF"] as const;
 
 /** Regions split with the first click, after few that come together, or not at all. */
@@ -59,18 +59,18 @@ export class World extends Deployment {
   readonly database: PlayedDatabase;
   readonly neighborDatabase: PlayedDatabase;
   readonly vendors: VendorApi[];
-  /** What the receiver of webhooks has taken, in order. */
+  /** The webhooks that the receiver accepted, in order. */
   readonly received: { id: string; body: string }[] = [];
   /** How the receiver answers next; empty: well. */
   readonly refusals: number[] = [];
-  /** Of the same account at provider B, and reached by the same events. */
+  /** Programs of the same account at provider B, with the same events. */
   neighbor!: ProgramKey;
   endpoint_id!: string;
   readonly clicks: PlayedObjects;
   readonly #versions: Versions;
   readonly #isolates: { now: Isolates; before: Isolates | null };
   protected readonly env: Record<string, unknown>;
-  /** In which database each is, by its number. */
+  /** The number of each one's database. */
   readonly #shards: { program: number; neighbor: number };
   #queue: Message[] = [];
   /** The secrets that vendors were given since: until then they sign with the one before. */
@@ -247,20 +247,20 @@ export class World extends Deployment {
     if (objects) this.evict();
   }
 
-  /** The platform puts the click objects out of memory; nobody has an isolate any more that serves no longer. */
+  /** The platform evicts the click objects; isolates that no longer serve are free. */
   evict(): void {
     this.clicks.die();
     this.#isolates.now.free();
     this.#isolates.before?.free();
   }
 
-  /** The machine goes: nothing that was under way goes on, and what was not stored is lost. */
+  /** The machine fails: current work stops, and unsaved data is lost. */
   readonly crash = (): void => {
     stopTimers();
     this.renew(true);
   };
 
-  /** A visitor's click, near a data center; whatever it comes to. */
+  /** A visitor's click, near a data center, with any result. */
   async click(
     body: object,
     { colo, continent, country, bot }: { colo: string; continent: string; country?: string | undefined; bot: boolean },
@@ -275,7 +275,7 @@ export class World extends Deployment {
   upsetVendor(chance: Chance): void {
     const look = () => chance.of(["drop_request", "gateway", "rate_limit"] as const);
     if (chance.happens(0.2)) {
-      // Nothing is known of what was sent before, and the next sending is refused.
+      // Earlier deliveries are unknown, and the next one is refused.
       this.#mood = { look: look(), calls: [] };
       for (const vendor of this.vendors) vendor.keys.clear();
       return;

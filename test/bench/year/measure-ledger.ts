@@ -1,4 +1,4 @@
-/** Measures what payments cost, from the provider's webhook to the payout and the end of what is kept for 90 days. */
+/** Measures the cost of payments, from the provider's webhook to the payout and the deletion after 90 days. */
 import { bodyOfA, sessionCompleted, signA } from "../../support/provider-a.ts";
 import { bearer, type MeteredService } from "./metered-service.ts";
 import { sumOf, type Usage } from "./prices.ts";
@@ -18,7 +18,7 @@ import {
 } from "./shared.ts";
 
 const PAYMENTS = 400;
-/** A job that finds nothing to do writes that down once in so many minutes. */
+/** An idle job records this once in so many minutes. */
 const IDLE_MINUTES = 30;
 /** Each payout of the first month is of so many commissions; half as many payouts in the second are of twice as many. */
 const COMMISSIONS_PER_PAYOUT = PAYMENTS / (PROGRAMS * PARTNERS);
@@ -27,12 +27,12 @@ const DAILY = "17 3 * * *";
 /** Tables whose rows are forgotten; `provider_events` keeps its rows and forgets their bodies. */
 const FORGOTTEN = ["deliveries", "delivery_attempts", "messages", "missed_deliveries", "mails"];
 const BODIES = ["provider_events"];
-/** What else a payment leaves, until its commission is paid out; a payout leaves events of its own. */
+/** Further rows of a payment until its commission is paid out; a payout has its own events. */
 const LEDGER = ["payments", "commissions", "facts", "fact_subjects", "entries", "decisions"];
 /** Counts of a partner and day, or of a program's. */
 const EARNING_DAYS = ["earning_days", "sale_days", "list_days"];
 
-/** Payments from the provider's webhook to the delivery of what they caused, their approval, payouts and end. */
+/** Payments from the provider's webhook to their deliveries, approval, payouts and deletion. */
 export async function measureLedger(service: MeteredService, programs: Program[]) {
   // Counts are set right that the rows deleted before have left, which would be logged as wrong.
   await service.cron(DAILY);
@@ -46,7 +46,7 @@ export async function measureLedger(service: MeteredService, programs: Program[]
   const rows = await rowsOf(service);
   const many = await payOut(service, programs);
   const paid = service.bytes();
-  // As many commissions in half as many payouts: what each of both costs.
+  // As many commissions in half as many payouts, to separate the cost of the two.
   await earn(
     service,
     payers.map((_, i) => payers[i % (PAYMENTS / COMMISSIONS_PER_PAYOUT / 2)]!),
@@ -127,7 +127,7 @@ async function payOut(service: MeteredService, programs: Program[]): Promise<{ p
   return { payouts: open.length, usage: await service.tally() };
 }
 
-/** A read, a minute with nothing to do, and what the daily jobs do more for each program. */
+/** A read, an idle minute, and the additional cost of the daily jobs for each program. */
 async function measureIdle(
   service: MeteredService,
   programs: Program[],
@@ -155,7 +155,7 @@ async function rowsOf(service: MeteredService) {
     );
     return row?.count ?? 0;
   };
-  // With its three events; two entries more when it is paid out.
+  // Includes its three events; two entries more when it is paid out.
   return {
     payment_kept: ((await count([...LEDGER, ...BODIES])) + 5 * PAYMENTS) / PAYMENTS,
     payment_forgotten: (await count(FORGOTTEN)) / PAYMENTS,

@@ -1,4 +1,6 @@
-/** Counts what single operations of the Worker write, read, ask for and store, in a real run on the local runtime. */
+/**
+ * Counts the writes, reads, requests and bytes of single operations of the Worker, in a real run on the local runtime.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,17 +32,17 @@ const CLICKS = 20_000;
 const CLICK_DAYS = 10;
 /** Events in one object of the archive. */
 const ARCHIVED_TOGETHER = 2_000;
-/** An object writes down what is flushed for each 50 clicks. */
+/** An object records the flushed position for each 50 clicks. */
 const ROUNDS = 50;
 const FLUSH_AFTER = 15_000;
-/** After so many runs of the cron, an hour apart, nothing is left to do for clicks. */
+/** After so many runs of the cron, an hour apart, all click work is done. */
 const HOURS_AFTER = 5;
 /** Clicks that wait in one object at once. */
 const STORED = 1_000;
 const COMMITS_PER_FLUSH = [1, 2, 3, 5, 10, 20];
 /** An object with fewer is seldom in memory. */
 const IN_MEMORY_FROM = 2;
-/** Of a partner and day, and of a program. */
+/** Rows of a partner and day, and of a program. */
 const COUNTS = ["click_counts"];
 const PROGRAM_COUNTS = ["event_counts", "event_hours"];
 const SOURCES = ["click_sources"];
@@ -49,7 +51,7 @@ export interface Measurements {
   measured: Measured;
   /** Usage of one commit of so many clicks that is flushed separately: of one partner, and of as many partners. */
   commits: Record<number, { one: Usage; spread: Usage }>;
-  /** What the crons do more for a program's clicks of one partner in an hour, rolled up alone. */
+  /** The additional cost of the crons for a program's clicks of one partner in an hour, rolled up alone. */
   lone_click: Usage;
 }
 
@@ -158,7 +160,7 @@ async function run(service: MeteredService): Promise<Measurements> {
       },
       rows: {
         ...rows,
-        // With what it earned and sold.
+        // Includes its earnings and sales.
         partner_day: counted.of_partners / partnerDays + 2,
         program_day: counted.of_programs / programDays,
       },
@@ -217,7 +219,7 @@ async function flushesOf(
   evicted = true,
 ): Promise<Usage> {
   const rounds = Array.from({ length: ROUNDS }, commits);
-  // What these write over, no more; the first one also makes the object known and begins the day's counts.
+  // Only the overwritten rows; the first flush also makes the object known and begins the day's counts.
   for (const before of rounds.slice(0, 2))
     await service.control("flush", { object, rounds: [before], ms: 0, evicted: true });
   await service.control("commit", { object, commits: rounds.slice(2).flat() });
@@ -230,7 +232,7 @@ async function flushesOf(
   return sumOf([usage, 1], [flushUsage(usage.do_requests - rounds[0]!.length), 1]);
 }
 
-/** A click of each program that waits for the roll-up, as one always does where clicks come all the time. */
+/** A click of each program that waits for the roll-up, as usual under steady traffic. */
 async function leaveClicks(service: MeteredService, programs: Program[]): Promise<void> {
   const object = "waiting";
   await service.control("commit", {
@@ -261,7 +263,7 @@ async function rollUpsOf(
   for (const number of partners) {
     const object = `hours-${hours}-${number}`;
     const clicks = programs.flatMap(({ id, slugs }) => slugs.slice(0, number).map((ref) => ({ program_id: id, ref })));
-    // Two of each partner: what is written for all of them together is written once. Visitors come to the same pages all day.
+    // Two of each partner, because shared rows are written once. Visitors come to the same pages all day.
     for (let hour = 0; hour < hours; hour++) {
       if (hour > 0) await service.control("advance", { ms: 60 * MINUTE });
       await service.control("commit", { object, commits: [[...clicks, ...clicks]], isAgain: hour > 0 });
@@ -272,7 +274,7 @@ async function rollUpsOf(
     );
     const noted = { d1_rows_written: waiting!.programs };
     const more = sumOf([await crons(), 1], [idle, -1], [noted, 1]);
-    // Another object is asked every minute, which is in the model.
+    // Another object is queried every minute, which is in the model.
     usages[number] = each({ ...more, ...OF_OBJECTS }, programs.length);
   }
   return usages;
@@ -287,7 +289,7 @@ async function storedBytes(service: MeteredService, programs: Program[]): Promis
   };
   const before = await size(1);
   const stored = ((await size(STORED)) - before) / STORED;
-  // It would flush them itself, in the middle of what is measured next.
+  // The object would flush them itself, during the next measurement.
   await service.control("bring", { object });
   return stored;
 }
@@ -303,7 +305,7 @@ async function fill(service: MeteredService, programs: Program[]): Promise<void>
   await hoursPass(service);
 }
 
-/** The minute's cron, an hour apart, until nothing is left to do for clicks. */
+/** The minute's cron, an hour apart, until all click work is done. */
 async function hoursPass(service: MeteredService): Promise<void> {
   for (let i = 0; i < HOURS_AFTER; i++) {
     await service.control("advance", { ms: 61 * MINUTE });

@@ -10,7 +10,7 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}`, "content-type": "application/json" };
 }
 
-/** So long the database may be busy with what the Worker does after its reply. */
+/** The longest time that the database is busy after a reply. */
 const BUSY_MS = 10_000;
 
 /** The metered Worker on the local runtime, and the file of its database. */
@@ -64,7 +64,7 @@ export class MeteredService {
     return (await this.control<{ results: T[] }>("sql", { sql })).results;
   }
 
-  /** What the platform has counted since the last time. */
+  /** The platform's counts since the last call. */
   async tally(): Promise<Usage> {
     return sumOf([await this.control<Partial<Usage>>("tally"), 1]);
   }
@@ -75,7 +75,7 @@ export class MeteredService {
     if (outcome !== "ok") throw new Error(`the cron ${cron} ended with ${outcome}`);
   }
 
-  /** Waits until nothing is on its way to a receiver. */
+  /** Waits until no request is on its way to a receiver. */
   async delivered(): Promise<void> {
     for (let i = 0; i < 600; i++) {
       const [row] = await this.sql<{ open: number; failed: number }>(
@@ -114,7 +114,7 @@ function holds(path: string, table: string): boolean {
   }
 }
 
-/** Every name resolves to a public address, and every receiver takes what it is sent. */
+/** Every name resolves to a public address, and every receiver accepts its requests. */
 function playOutside(request: Request): Response {
   const url = new URL(request.url);
   if (url.pathname !== "/dns-query") return new Response(null, { status: 204 });

@@ -1,7 +1,7 @@
-/** A year, from what was measured of single operations and what is assumed of the traffic. Arithmetic only. */
+/** A year, from measured operations and assumed traffic. Arithmetic only. */
 import { sumOf, totalOf, costOf, PLAN_USD, type Usage } from "./prices.ts";
 
-/** What the programs do. The shares are assumptions, and printed with the result. */
+/** The programs' activity. The shares are assumptions, and printed with the result. */
 export interface Scenario {
   months: number;
   programs: number;
@@ -44,7 +44,7 @@ export const YEAR: Scenario = {
   invocation_logs: false,
 };
 
-/** Where visitors are. */
+/** The visitors' regions. */
 export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
 /** Milliseconds that an object is at work: until a commit is confirmed, and for any other call. */
 const COMMIT_MS = 10;
@@ -54,13 +54,13 @@ const ROUND_TRIP_MS = 250;
 const OBJECT_GB = 0.128;
 /** So long after its last call an object is in memory (https://developers.cloudflare.com/durable-objects/concepts/durable-object-lifecycle/). */
 const IN_MEMORY_SECONDS = 10;
-/** Whether a click's reference leads to a partner is asked of the database, at worst for every click: rows read. */
+/** The database looks up a click's reference, at worst for every click: rows read. */
 const LOOK_UP_ROWS = 3;
 /** CPU in ms: of a click, a flush, a read, a run of the cron on a database, any other request, and a script load by the Worker. */
 const CPU_MS = { click: 1, flush: 2, read: 5, minute: 10, other: 10, script: 0.3 };
-/** Of a line that the platform writes for an invocation, with the request's address and headers. */
+/** Bytes of a log line that the platform writes for an invocation, with address and headers. */
 export const LOG_LINE_BYTES = 1_500;
-/** An object's storage with nothing in it (the platform's FAQ); a click stays in it for so long after its flush. */
+/** An object's empty storage (the platform's FAQ); a click stays in it for so long after its flush. */
 const EMPTY_OBJECT_BYTES = 12_000;
 const CLICK_IN_OBJECT_MINUTES = 30;
 export const DAYS_PER_MONTH = 365 / 12;
@@ -75,7 +75,7 @@ const KEPT_DAYS = 90;
 
 export interface Measured {
   flush_delay_ms: number;
-  /** Where so many clicks wait in an object, it flushes itself after so long. */
+  /** With so many waiting clicks, an object flushes itself after so long. */
   dense: { clicks: number; delay_ms: number };
   /** Objects of a region and database: one up to so many clicks a second, else so many. */
   shards: number;
@@ -89,20 +89,20 @@ export interface Measured {
   payout: Partial<Usage>;
   /** Each commission of a payout more. */
   paid_out: Partial<Usage>;
-  /** Forgetting what one payment left, when its 90 days are over. */
+  /** The deletion of one payment's data after 90 days. */
   forgetting: Partial<Usage>;
   read: Partial<Usage>;
-  /** One run of the every-minute cron with nothing to do, and what it costs for each click object. */
+  /** One idle run of the every-minute cron, and its cost for each click object. */
   minute: Partial<Usage>;
-  /** What the daily jobs do more, for each program. */
+  /** The additional cost of the daily jobs, for each program. */
   day: Partial<Usage>;
   /** A program's clicks are rolled up once so many wait, or after so many hours. */
   roll_up: { clicks: number; hours: number };
-  /** What the crons do more, for each program, after so many hours of clicks of so many partners. */
+  /** The additional cost of the crons, for each program, after so many hours of clicks of so many partners. */
   hours_of_clicks: Record<number, Partial<Usage>>;
   bytes: {
     click: number;
-    /** In the object's storage, until its id is forgotten. */
+    /** Bytes in the object's storage until its id is forgotten. */
     click_in_object: number;
     /** Per partner and day, and per program and day: the counts. */
     partner_day: number;
@@ -127,7 +127,7 @@ export interface Month {
   archive_gb: number;
   databases: number;
   usage: Usage;
-  /** The same by what it is for, without the lines of the platform's own log. */
+  /** The same by purpose, without the lines of the platform's own log. */
   items: Items;
   usd: number;
 }
@@ -144,7 +144,7 @@ export function interpolate(points: Record<number, Partial<Usage>>, x: number): 
   return sumOf([points[low]!, 1 - share], [points[high]!, share]);
 }
 
-/** What a month is made of, by name. */
+/** The parts of a month, by name. */
 export type Items = Record<string, Partial<Usage>>;
 
 /**
@@ -173,7 +173,7 @@ export function clickItems(measured: Measured, clicks: number, databases: number
     );
   });
   const inObjects = (clicks / (DAYS_PER_MONTH * 24 * 60)) * CLICK_IN_OBJECT_MINUTES * measured.bytes.click_in_object;
-  // What was measured of flushes is with the commits before them.
+  // The commits before them are part of the measured flushes.
   const [commit, row] = [{ do_requests: 1, do_rows_written: 1 }, { d1_rows_written: 1 }];
   return {
     "clicks: the Worker, with the look-up of the partner": sumOf([OF_CLICK, clicks]),
@@ -215,15 +215,15 @@ function rollUpsOf(measured: Measured, { programs, partners_per_program, clicks_
   return sumOf([interpolate(measured.hours_of_clicks, partners), programs * rollUps]);
 }
 
-/** What a click takes of the Worker, apart from its object. */
+/** A click's use of the Worker, apart from its object. */
 const OF_CLICK = { requests: 1, cpu_ms: CPU_MS.click, d1_rows_read: LOOK_UP_ROWS };
 
-/** What an object is paid for while it is at work. */
+/** The billed time of an object at work. */
 function gbSeconds(ms: number): number {
   return (ms / 1000) * OBJECT_GB;
 }
 
-/** What is assumed of a flush by the Worker with so many calls of the object. */
+/** The assumed cost of a flush by the Worker with so many calls of the object. */
 export function flushUsage(calls: number): Partial<Usage> {
   return { do_gb_seconds: gbSeconds(calls * CALL_MS), cpu_ms: CPU_MS.flush };
 }
@@ -234,7 +234,7 @@ export function scriptLoads(scenario: Scenario, clicks: number): Usage {
   return sumOf([scenario.script_is_asset ? { asset_requests: 1 } : { requests: 1, cpu_ms: CPU_MS.script }, loads]);
 }
 
-/** With a log line for each invocation of the Worker and of an object, where they are on. */
+/** Adds a log line for each invocation of the Worker and of an object, if they are on. */
 function withInvocationLogs(scenario: Pick<Scenario, "invocation_logs">, usage: Usage): Usage {
   return scenario.invocation_logs ? { ...usage, log_lines: usage.log_lines + invocationsOf(usage) } : usage;
 }
@@ -319,12 +319,12 @@ function goneBetween(scenario: Scenario, month: number): { clicks: number; payme
 export interface Stock {
   rows: number;
   gb: number;
-  /** The same by what it is of. */
+  /** The same by source. */
   gb_of: Record<string, number>;
   archive_gb: number;
 }
 
-/** What is in the databases and in the archive after so many days. */
+/** The contents of the databases and the archive after so many days. */
 export function stockAt(measured: Measured, scenario: Scenario, days: number): Stock {
   const { bytes, rows } = measured;
   const clicksPerDay = (scenario.programs * scenario.clicks_per_program) / DAYS_PER_MONTH;
@@ -359,7 +359,7 @@ export function stockAt(measured: Measured, scenario: Scenario, days: number): S
   };
 }
 
-/** The day on which one database is full, or null where that does not come within the scenario. */
+/** The day on which one database is full, or null if that is after the scenario. */
 export function dayOfSecondDatabase(measured: Measured, scenario: Scenario): number | null {
   const last = Math.ceil(scenario.months * DAYS_PER_MONTH);
   for (let day = 1; day <= last; day++) if (stockAt(measured, scenario, day).gb > DATABASE_GB) return day;
@@ -384,12 +384,12 @@ export function costOfMillionClicks(
   return withInvocationLogs(scenario, million);
 }
 
-/** A million clicks as they come in a scenario's month, spread over so many databases; nothing is taken off. */
+/** A million clicks of a scenario's month, spread over so many databases, without the plan's allowance. */
 export function millionClicksOf(measured: Measured, scenario: Scenario, databases: number): Usage {
   return withInvocationLogs(scenario, sumOfItems(millionItems(measured, scenario, databases)));
 }
 
-/** The same by what is done for them. */
+/** The same by operation. */
 export function millionItems(measured: Measured, scenario: Scenario, databases: number): Items {
   const clicks = scenario.programs * scenario.clicks_per_program;
   const month: Items = {

@@ -41,13 +41,13 @@ export const PRICES = {
   emails: { what: "e-mails", usd: 0.35, per: 1e3, included: 3e3, ...EMAIL },
 } as const satisfies Record<string, Price>;
 
-/** In place of `log_lines` from December 1, 2026: logs are paid by what is taken in, and by what is kept for a week. */
+/** Replaces `LOGS` from December 1, 2026: logs are paid by ingested lines and by storage for a week. */
 export const LOGS_FROM_DECEMBER_2026 = {
   log_gb: { what: "logs taken in, GB", usd: 0.25, per: 1, included: 50, ...OBSERVABILITY },
   log_gb_months: { what: "logs kept, GB-months", usd: 0.1, per: 1, included: 12, ...OBSERVABILITY },
 } as const satisfies Record<string, Price>;
 
-/** Of the plan itself, a month (https://developers.cloudflare.com/workers/platform/pricing/, 2026-11-22). */
+/** The plan itself, a month (https://developers.cloudflare.com/workers/platform/pricing/, 2026-11-22). */
 export const PLAN_USD = 5;
 
 export type Metered = keyof typeof PRICES;
@@ -66,7 +66,7 @@ export function sumOf(...parts: (readonly [Partial<Usage>, number])[]): Usage {
   return sum;
 }
 
-/** Dollars of a month, each meter alone; `included`: whether what the plan includes is taken off. */
+/** Dollars of a month, each meter alone; the flag deducts the plan's allowance. */
 export function costOf(usage: Usage, included: boolean): Record<Metered, number> {
   const cost = noUsage();
   for (const name of Object.keys(PRICES) as Metered[]) cost[name] = dollarsOf(PRICES[name], usage[name], included);
@@ -81,7 +81,7 @@ export function totalOf(cost: Record<Metered, number>): number {
   return Object.values(cost).reduce((sum, part) => sum + part, 0);
 }
 
-/** Days that a log line can be looked at. */
+/** Days that a log line is visible. */
 const LOG_DAYS = 7;
 
 /** Dollars of so many log lines of so many bytes in a month, by the prices from December 1, 2026. */

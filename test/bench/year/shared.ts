@@ -1,16 +1,16 @@
-/** What the parts of the measurement share: programs and visitors, rounds of the crons, sums. */
+/** Shared by the parts of the measurement: programs and visitors, rounds of the crons, sums. */
 import type { Measured } from "./model.ts";
 import type { MeteredService } from "./metered-service.ts";
 import { sumOf, type Usage } from "./prices.ts";
 
 export const PROGRAMS = 40;
 export const PARTNERS = 5;
-/** Of the provider's webhooks, in all programs. */
+/** The secret of the provider's webhooks, in all programs. */
 export const SECRET = "whsec_measure";
 export const DAY = 86_400_000;
 export const MINUTE = 60_000;
 const MAX_MINUTES = 500;
-/** What click objects cost is in the model. */
+/** The cost of click objects is in the model. */
 export const OF_OBJECTS = { do_requests: 0, do_rows_read: 0, do_rows_written: 0 };
 
 export interface Program {
@@ -29,7 +29,7 @@ export function constantsOf(service: MeteredService): Promise<Constants> {
   return service.control<Constants>("constants");
 }
 
-/** The minute's cron, minute by minute, until no job has anything left of its round: what that took. */
+/** The minute's cron, minute by minute, until every job's round is over: the cost of that. */
 export async function roundsEnd(service: MeteredService): Promise<{ minutes: number; usage: Usage }> {
   let usage = sumOf();
   for (let minutes = 0; ; minutes++) {
@@ -53,7 +53,7 @@ export function each(usage: Usage, number: number): Usage {
   return sumOf([usage, 1 / number]);
 }
 
-/** By how many bytes tables and their indexes have grown together. */
+/** The growth of tables and their indexes in bytes. */
 export function difference(after: Map<string, number>, before: Map<string, number>, tables: string[]): number {
   return tables.reduce((sum, table) => sum + (after.get(table) ?? 0) - (before.get(table) ?? 0), 0);
 }

@@ -22,7 +22,7 @@ export function statementsOf(sql: string, knowsTriggers = true): string[] {
   return statements;
 }
 
-/** The position of the first semicolon outside of quotes; the end of the text if there is none. */
+/** The position of the first semicolon outside of quotes, or the end of the text. */
 function semicolonIn(text: string): number {
   let quote = "";
   for (const [at, character] of [...text].entries()) {

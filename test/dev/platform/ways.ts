@@ -91,7 +91,7 @@ const TRUE_WHEN: [RegExp, (account: World["account"], before: Before, now: strin
   [/^Could not look up which version is running/m, () => true],
 ];
 
-/** The invariants after every deploy, whatever failed in it. */
+/** The invariants after every deploy, failed or not. */
 export function assertTrue(world: World, way: Way, before: Before, { code, printed }: Pick<Ended, "code" | "printed">) {
   const text = printed.join("\n");
   const now = running(world, way);

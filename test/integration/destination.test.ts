@@ -258,9 +258,9 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     ["lost", "provider_unavailable", /did not answer/],
     ["slow", "provider_unavailable", /did not answer/],
     ["broken", "provider_unavailable", /did not answer/],
-    ["cut", "provider_unavailable", /could not be read/],
-    ["garbage", "provider_unavailable", /could not be read/],
-    ["other", "provider_unavailable", /could not be read/],
+    ["cut", "provider_unavailable", /unreadable answer/],
+    ["garbage", "provider_unavailable", /unreadable answer/],
+    ["other", "provider_unavailable", /unreadable answer/],
     ["limited", "provider_unavailable", /limits requests at the moment/],
     ["forbidden", "validation_failed", /it needs write for (?:Webhook Endpoints|Notification settings)/],
     ["gone", "validation_failed", /refuses it: The call is refused\./],
@@ -376,12 +376,12 @@ describe("a destination of the vendor's test mode", () => {
         const { status, body: answer } = await press(program, provider, body);
         expect([status, answer.error?.code]).toEqual([422, "validation_failed"]);
         expect(answer.error.details).toMatchObject([
-          { path: `${provider}_api_key`, message: expect.stringContaining("of the provider's test mode") },
+          { path: `${provider}_api_key`, message: expect.stringContaining("is a test-mode key") },
         ]);
       }
       const owner = await signInOwner(program);
       const page = textOf((await owner.post(`/dashboard/integration/${provider}/destination`, {})).body);
-      expect(page).toContain("stays as it is");
+      expect(page).toContain("has not changed");
       expect(page).not.toContain("replace the stored secret");
       expect(vendors.at[provider]).toEqual([]);
       // Later than the period in which a replaced secret is still accepted.

@@ -254,7 +254,7 @@ describe("the import of partners (PAGE-7)", () => {
     const csv = (count: number) =>
       ["email;slug", ...Array.from({ length: count }, (_, i) => `p${i}@many.example;p${i}`)].join("\n");
     const tooMany = await visitor.post("/dashboard/partners/import", { file: new File([csv(5001)], "p.csv") });
-    expect([tooMany.status, textOf(tooMany.body).includes("at most 5000 at a time")]).toEqual([422, true]);
+    expect([tooMany.status, textOf(tooMany.body).includes("the limit is 5000 at a time")]).toEqual([422, true]);
     const preview = await visitor.post("/dashboard/partners/import", { file: new File([csv(1000)], "p.csv") });
     expect(textOf(preview.body)).toContain("1,000 new partners");
     expect(preview.body.length).toBeLessThan(150_000);

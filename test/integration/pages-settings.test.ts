@@ -200,7 +200,7 @@ describe("further API keys (PAGE-13)", () => {
     expect(forms).toEqual([`action="${KEYS}/${soon.id}/rotate"`]);
     const made = await boss.post(`${KEYS}/${soon.id}/rotate`);
     const [key = ""] = /sk_[A-Za-z0-9_-]{44}/.exec(made.body) ?? [];
-    expect(textOf(made.body)).toContain(`The one before, sk_…${soon.api_key.slice(-4)} , works until`);
+    expect(textOf(made.body)).toContain(`The previous key, sk_…${soon.api_key.slice(-4)} , works until`);
     for (const one of [key, soon.api_key]) expect((await callApi(one, "GET", ME)).status).toBe(200);
     expect((await callApi(key, "PATCH", ME, { name: "Renamed" })).status).toBe(200);
     const { data } = (await keyed.api<{ data: { name: string; expires_at: string }[] }>("GET", "/api/v1/api-keys"))

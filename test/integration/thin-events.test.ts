@@ -386,7 +386,7 @@ describe("a thin event that cannot be read", () => {
       const thin = happen(sessionCompleted({ ref: "jane" }));
       expect(await sendThin(program, thin)).toMatchObject({
         status: 409,
-        body: { error: { code: "provider_not_configured", message: expect.stringContaining("test mode") } },
+        body: { error: { code: "provider_not_configured", message: expect.stringContaining("test-mode key") } },
       });
       expect([lists.calls, await storedOf(program)]).toEqual([[], 0]);
       expect(await statusOf(program)).toMatchObject({ last_refusal: { reason: "test_key" } });

@@ -1,4 +1,4 @@
-/** Hostile input that `test/fuzz` does not make: what an address, a header and a text may hold, and how it is kept. */
+/** Hostile addresses, headers and texts that `test/fuzz` does not make. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";

@@ -86,8 +86,6 @@ describe("outcomes (PAY-14, IN-2)", () => {
   });
 });
 
-describe("partners that turn active", () => {});
-
 describe("money that goes back", () => {
   async function sold(fields: Parameters<typeof sessionCompleted>[0] = {}) {
     const program = await makeProgram();

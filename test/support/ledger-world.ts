@@ -35,7 +35,6 @@ export const WORLD_PARTNERS: { slug: string; status: PartnerStatus; commission_p
 ];
 
 const T0 = 1_780_000_000;
-/** Flows of every form. */
 export const worldFlows: fc.Arbitrary<WorldFlow[]> = fc.array(
   fc.record({
     action_type: fc.constantFrom<FlowActionType>("percentage", "flat"),

@@ -1,4 +1,4 @@
-/** Whatever arrives in a provider's name is read or refused, never thrown at, and its money is exact. */
+/** Each provider's parser reads or refuses any input, throws at none, and computes money exactly. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";
@@ -17,7 +17,7 @@ const values = fc.oneof(fc.jsonValue(), fc.constantFrom(...ODD, "__proto__", "\u
 const NOW = 1_700_000_000_000;
 const money = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) }).map(Number);
 
-describe.each(VENDORS)("what arrives in the name of $name", (vendor) => {
+describe.each(VENDORS)("any input of $name", (vendor) => {
   const name = vendor.name as ListedVendor;
   const events = fc.constantFrom(...EVENTS[name]);
   const holds = (numRuns: number, arbitrary: fc.Arbitrary<unknown>, check: (body: unknown) => void) =>

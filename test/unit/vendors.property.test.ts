@@ -1,4 +1,4 @@
-/** Each provider's parser reads or refuses any input, throws at none, and computes money exactly. */
+/** Each provider's parser reads or refuses any input without an error, and computes money exactly. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { providerA } from "../../src/providers/provider-a/index.ts";

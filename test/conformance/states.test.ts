@@ -1,18 +1,11 @@
 /** States and transitions. */
 import { describe, expect, it } from "vitest";
-import { create, eventsOf, type Row } from "../support/conformance.ts";
+import { eventsOf, type Row } from "../support/conformance.ts";
 import { makePartner, makeProgram } from "../support/program.ts";
 
 const STATUSES = ["invited", "active", "deactivated"] as const;
 
 describe("Partner status", () => {
-  it("POST with a valid body: invited, event partner.created (PART-3, PART-11)", async () => {
-    const program = await makeProgram();
-    const partner = await create(program, "/api/v1/partners", { email: "jane@example.com", slug: "jane" });
-    expect(partner["status"]).toBe("invited");
-    expect((await eventsOf(program)).map(({ type }) => type)).toEqual(["partner.created"]);
-  });
-
   it("any state, PATCH with a status: the given value, event partner.updated (PART-3, PART-11)", async () => {
     const program = await makeProgram();
     for (const from of STATUSES) {

@@ -68,17 +68,6 @@ describe("GET /openapi.json (HTTP-17)", () => {
     expect(reply.body).toEqual({ ...servedDocument(), servers: [{ url: BASE_URL }] });
   });
 
-  it("has the fixed parts of OpenAPI 3.1", () => {
-    const document = servedDocument();
-    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
-    expect(Object.keys(document.info)).toEqual(expect.arrayContaining(["title", "version"]));
-    const allowed = ["openapi", "info", "servers", "tags", "x-tagGroups", "paths", "webhooks", "components"];
-    expect(Object.keys(document).filter((key) => !allowed.includes(key))).toEqual([]);
-    for (const name of Object.values(document.components).flatMap((part) => Object.keys(part))) {
-      expect(name).toMatch(/^[a-zA-Z0-9._-]+$/);
-    }
-  });
-
   it("has references that lead somewhere, and components that are used", () => {
     const document = servedDocument();
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = ""]) => ref);
@@ -150,14 +139,6 @@ describe("GET /openapi.json (HTTP-17)", () => {
         }
       }
     }
-  });
-
-  it("says what a redirect link takes, and where a webhook has to name its program", () => {
-    const parametersAt = (method: string, path: string) =>
-      servedDocument().paths[path]?.[method]?.parameters?.map(({ name, required }) => (required ? name : `${name}?`));
-    expect(parametersAt("get", "/r/{program_id}/{slug}")).toEqual(["program_id", "slug", "to?", "sub?"]);
-    expect(parametersAt("post", "/webhooks/provider_a")).toEqual(["program_id"]);
-    expect(parametersAt("post", "/webhooks/provider_b")).toEqual(["program_id?"]);
   });
 
   it("describes lists by page, per_page, cursor and next_cursor", () => {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { dnsJson, playOutsideWorld, PUBLIC_IPV4, type ZoneAnswer, type ZoneEntry } from "../support/dns.ts";
+import { dnsJson, playOutsideWorld, PUBLIC_IPV4, type ZoneEntry } from "../support/dns.ts";
 import { attemptsOf, deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 import { URL_CASE_REDIRECTS, URL_CASE_ZONE, URL_CASES } from "../support/url-cases.ts";
@@ -160,34 +160,6 @@ describe("addresses at delivery, whatever is stored (HOOK-7)", () => {
   });
 
   const PRIVATE = "192.168.1.1";
-  it.each([
-    ["a private address among public ones", { A: [PUBLIC_IPV4, PRIVATE] }, "blocked"],
-    ["a private IPv6 address beside a public IPv4 one", { A: [PUBLIC_IPV4], AAAA: ["fd00::1"] }, "blocked"],
-    ["only a public IPv6 address", { AAAA: ["2606:2800:21f::1"] }, null],
-    ["a mapped private address", { AAAA: ["::ffff:10.0.0.1"] }, "blocked"],
-    ["a NAT64 loopback", { AAAA: ["64:ff9b::7f00:1"] }, "blocked"],
-    ["an alias chain to a public address", { CNAME: ["a.example", "b.example"], A: [PUBLIC_IPV4] }, null],
-    ["an alias chain over a local name", { CNAME: ["a.example", "db.internal"], A: [PUBLIC_IPV4] }, "blocked"],
-    ["no address", {}, "dns"],
-    ["NXDOMAIN", { status: 3 }, "dns"],
-    ["SERVFAIL", { status: 2 }, "dns"],
-    ["SERVFAIL for AAAA only", { A: [PUBLIC_IPV4], status: { AAAA: 2 } }, "dns"],
-    ["a broken answer", () => new Response("<html>"), "dns"],
-    ["an error of the resolver", () => new Response("busy", { status: 503 }), "dns"],
-  ] as [string, ZoneEntry | ZoneAnswer, string | null][])("resolving to %s", async (_name, entry, error) => {
-    const program = await makeProgram();
-    await makeEndpoint(program, "https://moving.example/");
-    await makePartner(program, {}, "invited");
-    const world = playOutsideWorld({
-      zone: { "moving.example": entry },
-      receivers: { "moving.example": () => new Response() },
-    });
-    const [row] = await deliveriesOf(program);
-    await openOutbound(world, { now: Date.now() }).deliver(row!.id);
-    expect(await attemptsOf(row!.id)).toMatchObject([{ error }]);
-    expect(world.requests).toHaveLength(error === null ? 1 : 0);
-  });
-
   it("are resolved again at every attempt: a second answer that differs is judged alone", async () => {
     const program = await makeProgram();
     await makeEndpoint(program, "https://moving.example/");

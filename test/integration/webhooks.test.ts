@@ -104,45 +104,6 @@ describe("webhook endpoints", () => {
     expect((await program.api<{ data: unknown[] }>("GET", AT)).body.data).toHaveLength(1);
   });
 
-  it("are judged by the address guard at create and at PATCH alike", async () => {
-    const program = await makeProgram();
-    const { id } = await makeEndpoint(program);
-    const refused = [
-      "http://receiver.example.com/hook",
-      "https://localhost/hook",
-      "https://localhost./hook",
-      "https://app.local/",
-      "https://intranet/",
-      "https://127.0.0.1/",
-      "https://0x7f.1/",
-      "https://2130706433/",
-      "https://[::1]/",
-      "https://[::ffff:10.0.0.1]/",
-      "https://169.254.169.254/latest/meta-data",
-      "https://10.1.2.3/",
-      "https://user:pass@receiver.example.com/",
-      "https://receiver.example.com:80/",
-      "https://receiver.example.com:1023/",
-      "https://receiver.example.com/\n",
-      "receiver.example.com",
-      "",
-      `https://receiver.example.com/${"x".repeat(2048)}`,
-      42,
-      null,
-    ];
-    for (const url of refused) {
-      expect([url, pathOf(await program.api("POST", AT, { ...ENDPOINT, url }))]).toEqual([url, "url"]);
-      expect([url, pathOf(await program.api("PATCH", `${AT}/${id}`, { url }))]).toEqual([url, "url"]);
-    }
-    expect((await program.api<{ data: EndpointBody[] }>("GET", AT)).body.data.map(({ url }) => url)).toEqual([
-      ENDPOINT.url,
-    ]);
-    for (const url of ["https://receiver.example.com:8443/", "https://93.184.216.34/", "https://example.com:443/"]) {
-      const patched = await program.api<EndpointBody>("PATCH", `${AT}/${id}`, { url });
-      expect([patched.status, patched.body.url]).toEqual([200, url]);
-    }
-  });
-
   it("subscribe to known types or to all, each once", async () => {
     const program = await makeProgram();
     for (const events of [[], ["click"], ["partner.deleted"], ["partner.created", "x"], "*", [1], null]) {

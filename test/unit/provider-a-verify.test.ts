@@ -122,46 +122,9 @@ describe("provider A: secrets", () => {
   it("keys with the whole text, whsec_ included", async () => {
     expect(await verify(`t=${NOW},v1=${good}`, { secrets: [SECRET.replace("whsec_", "")] })).toBe(false);
   });
-
-  it("takes a secret of any text", async () => {
-    const secret = "schlüssel-🔑";
-    expect(await verify(await signA(BODY, secret, NOW), { secrets: [secret] })).toBe(true);
-  });
 });
 
 describe("provider A: the exact bytes are signed (IN-8)", () => {
-  const bodies: [string, string | Uint8Array][] = [
-    ["pretty-printed", BODY],
-    ["compact", JSON.stringify(JSON.parse(BODY))],
-    ["with a trailing newline", `${BODY}\n`],
-    ["with Windows line ends", BODY.replaceAll("\n", "\r\n")],
-    ["with a byte order mark", `\ufeff${BODY}`],
-    ["unicode, composed", '{"name":"Zo\u00eb ₿ 🦊"}'],
-    ["unicode, escaped", '{"name":"Zo\\u00eb"}'],
-    ["empty", ""],
-    ["invalid UTF-8", new Uint8Array([0x7b, 0xff, 0xfe, 0x80, 0x7d])],
-    ["zero bytes", new Uint8Array([0, 0, 0])],
-  ];
-
-  it.each(bodies)("%s", async (_, body) => {
-    expect(await verify(await signA(body, SECRET, NOW), { body })).toBe(true);
-  });
-
-  it("accepts no other body under a signature", async () => {
-    const header = `t=${NOW},v1=${good}`;
-    const changes = [
-      BODY.replace('"amount_total": 10000', '"amount_total": 99999'),
-      JSON.stringify(JSON.parse(BODY)),
-      `${BODY}\n`,
-      ` ${BODY}`,
-      "",
-    ];
-    for (const body of changes) {
-      expect(body).not.toBe(BODY);
-      expect(await verify(header, { body })).toBe(false);
-    }
-  });
-
   it("does not take invalid UTF-8 for its replacement character", async () => {
     const header = await signA(new Uint8Array([0xff]), SECRET, NOW);
     expect(await verify(header, { body: "\ufffd" })).toBe(false);

@@ -85,7 +85,7 @@ describe.each(VENDORS)("any input of $name", (vendor) => {
     );
   });
 
-  it("has one for the signed bytes and secret alone, whatever they are", async () => {
+  it("has one for the signed bytes and secret alone, whatever they are (IN-8)", async () => {
     const bytes = fc.uint8Array({ maxLength: 64 });
     await fc.assert(
       fc.asyncProperty(bytes, bytes, fc.string({ minLength: 1 }), async (signed, other, key) => {

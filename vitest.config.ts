@@ -56,8 +56,8 @@ const allDatabases = cloudflareTest({
 });
 // Bundled once, these load as a few modules in every runtime; file by file they are over a thousand.
 const packages = [
-  ...["zod", "hono", "hono/body-limit", "hono/cookie", "hono/html", "hono/http-exception", "hono/jsx"],
-  ...["hono/route", "hono/jsx/jsx-runtime", "hono/jsx/jsx-dev-runtime", "@hono/zod-validator", "isbot", "ipaddr.js"],
+  ...["zod", "hono", "hono/body-limit", "hono/cookie", "hono/http-exception"],
+  ...["hono/route", "@hono/zod-validator", "isbot", "ipaddr.js"],
   ...["drizzle-orm", "drizzle-orm/d1", "drizzle-orm/sqlite-core"],
   ...["fast-check", "stripe", "@paddle/paddle-node-sdk", "standardwebhooks"],
 ];

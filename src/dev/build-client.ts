@@ -40,7 +40,7 @@ async function readDocument(): Promise<Source> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: join(ROOT, "src", "http"), loader: "ts" },
     ...{ bundle: true, write: false, format: "esm", platform: "node", logLevel: "error" },
-    ...{ jsx: "automatic", jsxImportSource: "hono/jsx", loader: { ".css": "text", ".txt": "text" } },
+    loader: { ".css": "text", ".txt": "text" },
   });
   const module = Buffer.from(outputFiles[0]!.contents).toString("base64");
   return (await import(`data:text/javascript;base64,${module}`)) as Source;

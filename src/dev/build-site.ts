@@ -16,11 +16,11 @@ const SOURCES = join(ROOT, "src");
 export const ASSET_NAMES = "src/http/pages/asset-names.txt";
 
 /** Makes the static files' texts by path, `_headers` included, for a deployment's origin or null. */
-export type MakeSite = (server: string | null) => Promise<Record<string, string>>;
+export type MakeSite = (server: string | null) => Record<string, string>;
 
 /** The module `src/site/site.tsx`, which compiles with the Worker's types. */
 interface SiteModule {
-  makeSite: (tracker: string, server: string | null) => Promise<Record<string, string>>;
+  makeSite: (tracker: string, server: string | null) => Record<string, string>;
 }
 
 /** Writes the names of the pages' files, then compiles `src/site`. */
@@ -32,8 +32,6 @@ export async function compileSite(): Promise<MakeSite> {
     write: false,
     format: "esm",
     platform: "node",
-    jsx: "automatic",
-    jsxImportSource: "hono/jsx",
     loader: { ".css": "text", ".md": "text", ".txt": "text" },
     plugins: [platform],
     logLevel: "error",
@@ -45,7 +43,7 @@ export async function compileSite(): Promise<MakeSite> {
 
 /** Makes the static files for a deployment's origin, or null, in a folder, and deletes all other files there. */
 export async function buildSite(folder: string, server: string | null): Promise<void> {
-  await writeSite(folder, await (await compileSite())(server));
+  await writeSite(folder, (await compileSite())(server));
 }
 
 /** Writes the files that are missing or differ, and deletes all others. */

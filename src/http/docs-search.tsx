@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { html } from "hono/html";
+import { render } from "./jsx.ts";
 import type { AppEnv } from "../env.ts";
 import { PageHead } from "./pages/layout.tsx";
 
@@ -25,8 +25,8 @@ export const docsSearch = new Hono<AppEnv>().get("/docs/search", async (c) => {
   const [page, index] = await Promise.all([read("/docs/search"), read("/docs/search.json")]);
   const found = search(await index.json<Entry[]>(), query);
   // The rewriter escapes only quotes in an attribute.
-  const shown = String(await html`${query}`);
-  const contents = String(await html`${<FoundPage query={query} found={found} />}`);
+  const shown = render(query);
+  const contents = render(<FoundPage query={query} found={found} />);
   const filled = new HTMLRewriter()
     .on("[data-search] input", { element: (field) => void field.setAttribute("value", shown) })
     .on("main", { element: (main) => void main.setInnerContent(contents, { html: true }) })

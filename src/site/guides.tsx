@@ -1,4 +1,4 @@
-import { raw } from "hono/html";
+import { raw } from "../http/jsx.ts";
 import changelog from "../docs/changelog.md";
 import deploy from "../docs/deploy.md";
 import integrate from "../docs/integrate.md";

@@ -1,5 +1,4 @@
-import { html } from "hono/html";
-import type { Child } from "hono/jsx";
+import { render, type Child } from "../http/jsx.ts";
 import styles from "../http/pages/styles.css";
 import script from "../http/pages/script.txt";
 import { SENT_EVENT_TYPES } from "../domain/event.ts";
@@ -28,7 +27,7 @@ const EXAMPLE_SERVER = "https://affiliates.example.com";
  * HTTP-35). Returns the text of each file by its path, with the headers in `_headers`, as the platform serves them.
  * `server` is the deployment's origin, or null.
  */
-export async function makeSite(tracker: string, server: string | null): Promise<Record<string, string>> {
+export function makeSite(tracker: string, server: string | null): Record<string, string> {
   const guides = renderGuides();
   return {
     _headers: headersText(),
@@ -41,10 +40,10 @@ export async function makeSite(tracker: string, server: string | null): Promise<
     ...Object.fromEntries(
       SENT_EVENT_TYPES.map((event) => [fileOf(schemaPath(event)), JSON.stringify(dataSchema(event))]),
     ),
-    "docs.html": await startPage(),
-    ...(await searchFiles(guides)),
-    ...(await guideFiles(guides)),
-    ...(await referenceFiles(server ?? EXAMPLE_SERVER)),
+    "docs.html": startPage(),
+    ...searchFiles(guides),
+    ...guideFiles(guides),
+    ...referenceFiles(server ?? EXAMPLE_SERVER),
   };
 }
 
@@ -52,17 +51,16 @@ function fileOf(path: string): string {
   return path.slice(1);
 }
 
-async function pageText(title: string, body: Child): Promise<string> {
-  return String(
-    await html`<!doctype html>${(
-        <Document title={title} script={DOCS_SCRIPT_URL}>
-          {body}
-        </Document>
-      )}`,
+function pageText(title: string, body: Child): string {
+  const document = (
+    <Document title={title} script={DOCS_SCRIPT_URL}>
+      {body}
+    </Document>
   );
+  return `<!doctype html>${render(document)}`;
 }
 
-function startPage(): Promise<string> {
+function startPage(): string {
   const places = [
     { href: "#guides", label: "Guides" },
     ...sectionGroups(DOCUMENT).map(({ name }) => ({ href: `#${idOf(name)}`, label: name })),
@@ -76,28 +74,28 @@ function startPage(): Promise<string> {
   );
 }
 
-async function searchFiles(guides: readonly RenderedGuide[]): Promise<Record<string, string>> {
+function searchFiles(guides: readonly RenderedGuide[]): Record<string, string> {
   const page = (
     <DocsFrame at="/docs/search" places={[]}>
       <FoundPage query="" found={[]} />
     </DocsFrame>
   );
   return {
-    "docs/search.html": await pageText("Search", page),
+    "docs/search.html": pageText("Search", page),
     "docs/search.json": JSON.stringify(searchIndex(DOCUMENT, guides)),
   };
 }
 
-async function guideFiles(guides: readonly RenderedGuide[]): Promise<Record<string, string>> {
+function guideFiles(guides: readonly RenderedGuide[]): Record<string, string> {
   const files: Record<string, string> = {};
   for (const guide of guides) {
-    files[`docs/${guide.name}.html`] = await pageText(guide.title, <GuidePage {...guide} />);
+    files[`docs/${guide.name}.html`] = pageText(guide.title, <GuidePage {...guide} />);
     files[`docs/${guide.name}.md`] = guideMarkdown(guide);
   }
   return files;
 }
 
-async function referenceFiles(server: string): Promise<Record<string, string>> {
+function referenceFiles(server: string): Record<string, string> {
   const files: Record<string, string> = {};
   for (const section of sectionGroups(DOCUMENT).flatMap(({ sections }) => sections)) {
     const places = placesOf(DOCUMENT).filter(({ operation }) => operation.tags.includes(section.title));
@@ -107,7 +105,7 @@ async function referenceFiles(server: string): Promise<Record<string, string>> {
         <SectionPage document={DOCUMENT} server={server} section={section} places={places} />
       </DocsFrame>
     );
-    files[`${fileOf(path)}.html`] = await pageText(`${section.title} · API reference`, page);
+    files[`${fileOf(path)}.html`] = pageText(`${section.title} · API reference`, page);
     files[`${fileOf(path)}.md`] = sectionMarkdown(DOCUMENT, server, section, places);
   }
   return files;

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../http/jsx.ts";
 import { Marked } from "../http/docs-search.tsx";
 import { Table } from "../http/pages/parts/table.tsx";
 

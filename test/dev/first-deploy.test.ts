@@ -49,7 +49,7 @@ async function assertWhole({ account, platform }: World, worker: string, public_
     `${worker}-deliveries-dead`,
   ]);
   // The static files go out beside the Worker, with their headers and the address of this deployment.
-  const { _headers, ...files } = await makeSite(public_url);
+  const { _headers, ...files } = makeSite(public_url);
   const handling = { html_handling: "drop-trailing-slash", not_found_handling: "none" };
   const { assets } = account.runningVersion(worker) ?? {};
   assert.deepEqual(assets?.config, { ...handling, run_worker_first: ["/docs/search"], _headers });

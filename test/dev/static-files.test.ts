@@ -32,7 +32,7 @@ before(async () => {
   const build = runScript("src/dev/deploy.ts", {}, ["--dry-run", "--outdir", join(folder, "worker")]);
   assert.equal(await build.ended, 0, build.printed.err);
   makeSite = await compileSite();
-  files = await makeSite(SERVICE);
+  files = makeSite(SERVICE);
   await writeSite(join(folder, "site"), files);
   const { workerOptions } = workerOptionsOf(join(ROOT, "wrangler.toml"));
   const assets = { ...(workerOptions.assets as { binding: string }), directory: join(folder, "site") };
@@ -202,14 +202,14 @@ describe("the address of a deployment (HTTP-19)", () => {
 
   it("is that of the document and of every sample", async () => {
     assert.deepEqual(serversOf(files["openapi.json"]), [{ url: SERVICE }]);
-    const others = await makeSite("https://other.example");
+    const others = makeSite("https://other.example");
     assert.deepEqual(serversOf(others["openapi.json"]), [{ url: "https://other.example" }]);
     assert.deepEqual([...addressesIn(others["docs/api/partners.html"])], ["https://other.example"]);
     assert.match(others["llms.txt"] ?? "", /\(https:\/\/other\.example\/docs\/start\.md\)/);
   });
 
   it("is the document's own if it is not known", async () => {
-    const unknown = await makeSite(null);
+    const unknown = makeSite(null);
     assert.deepEqual(serversOf(unknown["openapi.json"]), [{ url: "/" }]);
     assert.deepEqual([...addressesIn(unknown["docs/api/partners.html"])], ["https://affiliates.example.com"]);
   });

@@ -65,8 +65,6 @@ export async function bundleService(patches: readonly Patch[] = [], root = ROOT)
     format: "cjs",
     platform: "neutral",
     target: "es2024",
-    jsx: "automatic",
-    jsxImportSource: "hono/jsx",
     loader: { ".txt": "text", ".css": "text" },
     plugins: [platform, forgetful(patches), shared(modules)],
     logLevel: "error",

@@ -40,7 +40,7 @@ export function toolsOfThisMachine(stopped: AbortSignal): DeployTools {
     withSite: (origin, use) =>
       inFolder(async (folder) => {
         const makeSite = await (compiled ??= compileSite());
-        await writeSite(folder, await makeSite(origin));
+        await writeSite(folder, makeSite(origin));
         return use(folder);
       }),
     randomSecret: (name) => randomSecrets()[name],

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../jsx.ts";
 import type { Shown } from "../../core/kernel/stale.ts";
 import type { PageEnv } from "../session.ts";
 import { leftOutText } from "./filters.ts";

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../jsx.ts";
 import type { Session } from "../../core/sessions/sessions.ts";
 import { ROLE_TITLES, roleMay } from "../../domain/member.ts";
 import { CsrfField, type Children } from "./page.tsx";

@@ -1,5 +1,5 @@
 import { Hono, type Context } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../jsx.ts";
 import type { PageEnv } from "../session.ts";
 import { framed, type FramedOptions } from "./framed.tsx";
 import type { PageHeadProps } from "./layout.tsx";

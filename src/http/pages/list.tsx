@@ -1,6 +1,6 @@
 /** The common features of the dashboard's lists (PAGE-20): the address has the filter, order, columns and size. */
 import type { Context } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../jsx.ts";
 import type * as z from "zod";
 import { ORDERS, type Order, type Page } from "../../core/kernel/list-page.ts";
 import { amountOf } from "../../domain/amount.ts";

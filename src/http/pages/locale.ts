@@ -1,7 +1,7 @@
 // eslint-disable-next-line no-restricted-imports -- the only module of Node that the platform has (`nodejs_als`)
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { MiddlewareHandler } from "hono";
-import { createContext, useContext } from "hono/jsx";
+import { createContext, useContext } from "../jsx.ts";
 import { dayIn, minuteIn } from "../../domain/time-zone.ts";
 
 /** The formats of numbers, dates and country names on a page (PAGE-14). Other texts are always English. */

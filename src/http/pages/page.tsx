@@ -1,6 +1,5 @@
 import type { Context } from "hono";
-import { html } from "hono/html";
-import { createContext, useContext, type Child } from "hono/jsx";
+import { createContext, render, useContext, type Child } from "../jsx.ts";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Bindings } from "../../env.ts";
 import { pathOf } from "../request-path.ts";
@@ -71,7 +70,7 @@ export async function page(c: Context<PageEnv>, options: PageOptions, body: Chil
   const more = [...(options.frames ? [FRAMES] : []), ...(options.previews ? [LOADS] : [])];
   c.header("Content-Security-Policy", [policy, ...more].join("; "));
   c.header("Vary", "Cookie, Accept-Language");
-  return c.html(html`<!doctype html>${document}`, options.status ?? 200);
+  return c.html(`<!doctype html>${render(document)}`, options.status ?? 200);
 }
 
 /** The whole document of a page; `script` is the address of a further script. */

@@ -1,5 +1,5 @@
 /** The right that each page and form of the dashboard requires of a member (TEAM-1), declared only here. */
-import { createContext, useContext, type Child } from "hono/jsx";
+import { createContext, useContext, type Child } from "../jsx.ts";
 import type { pathOf } from "../request-path.ts";
 import { needsProof, roleMay, type MemberRole, type Right } from "../../domain/member.ts";
 

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import * as z from "zod";
 import { getEvent } from "../../../core/events/events.ts";
 import { findAll, findObject, type Found, type FoundObject, type FoundPayment } from "../../../core/overview/find.ts";

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { openJoin, proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
 import type { ProgramCtx } from "../../../core/kernel/context.ts";
 import type { Application, Program } from "../../../core/kernel/rows.ts";

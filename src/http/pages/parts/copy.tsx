@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { classes } from "../page.tsx";
 
 /** The places in an address for a line break: after a part, never within one. */

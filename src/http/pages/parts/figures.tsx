@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { dateText, numberText, timeText, usePageZone } from "../locale.ts";
 import type { Amount, Amounts } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";

@@ -1,5 +1,4 @@
-import { html, raw } from "hono/html";
-import { createContext, useContext, type Child } from "hono/jsx";
+import { createContext, raw, render, useContext, type Child } from "../../jsx.ts";
 import { CsrfField, classes, type Children } from "../page.tsx";
 import type { Shown } from "../../../core/kernel/stale.ts";
 import { meanwhileText, SHOWN_FIELD } from "../edits.ts";
@@ -19,8 +18,7 @@ const StateContext = createContext<FormState>({});
 
 /** Provides the values and problems of the fields inside; a field's own value wins. */
 export function FieldsOf({ values, problems, children }: Children & FormState) {
-  // One child: with several, the library's own copy of a node loses the outer contexts.
-  return <StateContext.Provider value={{ values, problems }}>{<>{children}</>}</StateContext.Provider>;
+  return <StateContext.Provider value={{ values, problems }}>{children}</StateContext.Provider>;
 }
 
 export function useProblems(): Problems | undefined {
@@ -71,7 +69,7 @@ export function Form({ action, problems, values, multipart, readable, preview, s
       </fieldset>
     );
   }
-  const fields = problems ? htmlOf(children) : null;
+  const fields = problems ? render(children) : null;
   return (
     <form
       method="post"
@@ -124,14 +122,7 @@ function nameText(name: string): string {
 /** Whether a problem shows in the fields: at its own, one that contains it (`events.0`), or as a text. */
 function isSaidIn(fields: string, [name, message]: [string, string]): boolean {
   const ids = [name, name.split(".", 1).join()].map((part) => `id="${fieldId(part)}-problem"`);
-  return [...ids, htmlOf(message)].some((text) => fields.includes(text));
-}
-
-/** @throws if the content is not rendered synchronously */
-function htmlOf(content: Child): string {
-  const written = html`${content}`;
-  if (written instanceof Promise) throw new TypeError("a part of a form is waited for");
-  return written.toString();
+  return [...ids, render(message)].some((text) => fields.includes(text));
 }
 
 interface FieldProps {

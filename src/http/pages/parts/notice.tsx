@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { problemText, type Problems } from "../forms.ts";
 import type { Children } from "../page.tsx";
 

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import type { DailyAmounts } from "../../../core/overview/overview.ts";
 import { amountOf, type Amount } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { classes } from "../page.tsx";
 import { countText } from "./figures.tsx";
 

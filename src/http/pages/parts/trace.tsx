@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import type { Commission, Payment } from "../../../core/kernel/rows.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { amountFor, currentReasons, type Rate } from "../../../domain/commission.ts";

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../../jsx.ts";
 import { sendNow } from "../../../core/mails/senders.ts";
 import { findIdentity, identitiesOf, identityKey, type Identity } from "../../../core/sessions/identities.ts";
 import { confirmPasskey } from "../../../core/sessions/passkeys.ts";

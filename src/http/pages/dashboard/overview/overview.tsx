@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { openRefusalOf, refusalsOf } from "../../../../core/inbound/refusals.ts";
 import { readOverview, type Overview, type Standing, type Waiting } from "../../../../core/overview/overview.ts";
 import type { Program } from "../../../../core/kernel/rows.ts";
-import type { Child } from "hono/jsx";
+import type { Child } from "../../../jsx.ts";
 import { amountOf, sumUp } from "../../../../domain/amount.ts";
 import { isMaybeListed } from "../../../../domain/refusal.ts";
 import { DAY, iso } from "../../../../lib/time.ts";

@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../../jsx.ts";
 import { connectionOf } from "../../../../core/kernel/connections.ts";
 import type { SetupSeen } from "../../../../core/overview/overview.ts";
 import { When } from "../../parts/figures.tsx";

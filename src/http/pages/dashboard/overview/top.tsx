@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../../jsx.ts";
 import type { ClickSources } from "../../../../core/clicks/sources.ts";
 import { NO_REFERRER } from "../../../../core/kernel/click-sources.ts";
 import type { Overview, TopPartner } from "../../../../core/overview/overview.ts";

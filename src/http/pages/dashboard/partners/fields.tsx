@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child } from "../../../jsx.ts";
 import type { EditForm } from "../../edits.ts";
 import type { FormFields } from "../../forms.ts";
 import { Field, Form, SelectField } from "../../parts/form.tsx";

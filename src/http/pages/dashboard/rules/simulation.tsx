@@ -1,6 +1,6 @@
 /** Simulates an unsaved rule on past payments. */
 import type { Context } from "hono";
-import type { Child } from "hono/jsx";
+import type { Child } from "../../../jsx.ts";
 import { readPartnerNames, type PartnerName } from "../../../../core/partners/display-names.ts";
 import type { Simulation } from "../../../../core/programs/simulate.ts";
 import { amountOf, compareCurrencies } from "../../../../domain/amount.ts";

@@ -19,11 +19,6 @@ export interface Execution {
   waitUntil(promise: Promise<unknown>): void;
 }
 
-/** Whether `takeClick` handles the request, decided without a router: a click costs little more than reading it. */
-export function isClick(request: Request): boolean {
-  return request.method === "POST" && CLICK_ADDRESS.test(request.url);
-}
-
 /**
  * Stores a visitor's click (TRACK-6): 202 once it is durable, with `{"known": …}`, null if that is not known yet. Bots
  * get the same reply and are only counted. Any page may report a click, without cookies.
@@ -78,7 +73,6 @@ export async function limitClicks(headers: Headers, env: Bindings): Promise<void
 /** The `Retry-After` of a refused click in seconds: an object's backlog drains within this time. */
 export const BUSY_SECONDS = 5;
 
-const CLICK_ADDRESS = /^[a-z]+:\/\/[^/]+\/click(?:[?#]|$)/;
 const BODY_LIMIT = 4 * 1024;
 
 /** Stores the click. Returns whether the visitor should keep its reference, or null if that is not known yet. */

@@ -1,12 +1,13 @@
 import type { MiddlewareHandler } from "hono";
-import type { BaseCtx } from "../core/kernel/context.ts";
+import type { BaseCtx, Mailer } from "../core/kernel/context.ts";
 import { databaseFor, databasesOf } from "../core/kernel/database.ts";
 import { queueMailWakeUp, queueWakeUps } from "../core/jobs/wake.ts";
+import { openMailer } from "../core/mails/plan.ts";
 import type { AppEnv, Bindings } from "../env.ts";
 import { newId } from "../lib/id.ts";
 import { ownHosts } from "../lib/public-url.ts";
 import { SecretSealer } from "../lib/seal.ts";
-import { mailerOf } from "./mails/mailer.ts";
+import { composerOf } from "./mails/mailer.ts";
 
 /** Gives every request its id, its instant and its base context; every response has the id (HTTP-2). */
 export function requestContext(): MiddlewareHandler<AppEnv> {
@@ -30,7 +31,7 @@ export function baseContext(
   waitUntil: (work: Promise<unknown>) => void,
   request_id?: string,
 ): BaseCtx {
-  const made = constantsOf(env);
+  const { compose, ...made } = constantsOf(env);
   return {
     db: databaseFor(env),
     shard: 0,
@@ -42,13 +43,13 @@ export function baseContext(
       const wakeUps = delivery_ids.map((delivery_id) => ({ delivery_id }));
       waitUntil(queueWakeUps(env.DELIVERIES, wakeUps, shard, request_id));
     },
-    mailer: mailerOf(env, made.sealer, (program_id) =>
-      waitUntil(queueMailWakeUp(env.DELIVERIES, program_id, request_id)),
-    ),
+    mailer:
+      compose &&
+      openMailer(compose, (program_id) => waitUntil(queueMailWakeUp(env.DELIVERIES, program_id, request_id))),
   };
 }
 
-type Constants = Pick<BaseCtx, "ownHosts" | "sealer">;
+type Constants = Pick<BaseCtx, "ownHosts" | "sealer"> & { compose: Mailer["compose"] | null };
 
 const constants = new WeakMap<Bindings, Constants>();
 
@@ -57,7 +58,8 @@ function constantsOf(env: Bindings): Constants {
   const known = constants.get(env);
   if (known) return known;
   const keys = [env.ENCRYPTION_KEY, ...(env.ENCRYPTION_KEY_PREVIOUS ?? "").split(",")];
-  const made = { ownHosts: ownHosts(env), sealer: new SecretSealer(keys) };
+  const sealer = new SecretSealer(keys);
+  const made = { ownHosts: ownHosts(env), sealer, compose: composerOf(env, sealer) };
   constants.set(env, made);
   return made;
 }

@@ -12,3 +12,8 @@ export function iso(ms: number): string {
 export function utcDay(ms: number): string {
   return iso(ms).slice(0, 10);
 }
+
+/** The new `updated_at`: now, but always later than the old one, so that it can serve as a compare-and-set. */
+export function nextStamp(previous: string, now: number): string {
+  return iso(Math.max(now, Date.parse(previous) + 1));
+}

@@ -10,7 +10,8 @@ import { openDatabase } from "../../src/db/client.ts";
 import { CLICK_BUDGET, parseClick, type Arrival } from "../../src/domain/click.ts";
 import type { Bindings } from "../../src/env.ts";
 import { warnOperator } from "../../src/http/mails/database-fills.ts";
-import { mailerOf, mailOf } from "../../src/http/mails/mailer.ts";
+import { openMailer } from "../../src/core/mails/plan.ts";
+import { composerOf, mailOf } from "../../src/http/mails/mailer.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { DAY, utcDay } from "../../src/lib/time.ts";
 import { recorded, visit } from "../support/clicks.ts";
@@ -177,7 +178,7 @@ describe("a program's budget of a day (TRACK-26)", () => {
     const settings = { ...env, ...bindings };
     const at = (now: number) => {
       const ctx = { ...testContext(), now };
-      return { ...ctx, mailer: mailerOf(settings, ctx.sealer, () => {}) };
+      return { ...ctx, mailer: openMailer(composerOf(settings, ctx.sealer)!, () => {}) };
     };
     const send = async (now: number) => {
       await Promise.all([1, 2].map(() => serveAll(mailClosedDays(at(now)))));

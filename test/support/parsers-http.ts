@@ -14,7 +14,7 @@ import { partnerCreate } from "../../src/http/api/partners.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
 import { programCreate } from "../../src/http/admin.ts";
 import { authenticateOperator } from "../../src/http/authenticate.ts";
-import { isClick, takeClick } from "../../src/http/click.ts";
+import { takeClick } from "../../src/http/click.ts";
 import { readCustomerLine } from "../../src/http/import/customer-line.ts";
 import type { ImportFile, LineCells } from "../../src/http/import/line.ts";
 import { readPartnerLine } from "../../src/http/import/partner-line.ts";
@@ -22,8 +22,7 @@ import { FormFields, parseMoney } from "../../src/http/pages/forms.ts";
 import { filterOf } from "../../src/http/pages/filters.ts";
 import { signInMail } from "../../src/http/mails/sign-in.ts";
 import { partnerQuery } from "../../src/http/queries.ts";
-import { limitParameters } from "../../src/http/query-limit.ts";
-import { pathOf } from "../../src/http/request-path.ts";
+import { isClick, limitParameters, pathOf } from "../../src/http/request-path.ts";
 import { requireVisit, type PageEnv } from "../../src/http/session.ts";
 import { refererOf } from "../../src/http/track.ts";
 import { checkUnread } from "../../src/http/unverified-body.ts";
@@ -121,7 +120,7 @@ const HEADERS: Parser[] = [
     },
   },
   {
-    module: "http/click.ts",
+    module: "http/request-path.ts",
     name: "isClick",
     good: `${URL_OF_TESTS}click`,
     read: (url) => isClick({ method: "POST", url } as Request),

@@ -7,6 +7,7 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { Destination, DestinationAnswer, VendorDestinations } from "../../providers/destinations.ts";
 import type { Vendor } from "../../providers/provider.ts";
 import { vendorNamed } from "../../providers/registry.ts";
+import { nextStamp } from "../../lib/time.ts";
 import { commit, type Occurrence } from "../kernel/commit.ts";
 import { connectionOf, type Connection } from "../kernel/connections.ts";
 import { forProgram, prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
@@ -20,7 +21,6 @@ import {
   secretsChanged,
 } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { claimDestination, keptText, type Claim, type KnownDestination } from "./destination-claim.ts";
 
 /** The vendor's API for destinations in this deployment; null for a vendor without one. */

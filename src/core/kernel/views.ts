@@ -2,7 +2,7 @@
 
 import { VISITOR, type Actor } from "../../domain/actor.ts";
 import { holdUntil } from "../../domain/commission.ts";
-import type { EVENTS, OutboundEventType } from "../../domain/event.ts";
+import type { EVENTS, EventPayloads, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import { bySecretSet } from "../../providers/registry.ts";
@@ -136,6 +136,22 @@ export function viewCommission(commission: Commission, { auto_approve_days }: Ho
 }
 
 export type CommissionView = ReturnType<typeof viewCommission>;
+
+/** A commission's part of an audit event. */
+export function commissionPayload(commission: Commission): EventPayloads["commission.created"] {
+  return {
+    commission_id: commission.id,
+    partner_id: commission.partner_id,
+    amount_cents: commission.amount_cents,
+    txn_amount_cents: commission.txn_amount_cents,
+    provider: commission.provider,
+    currency: commission.currency,
+    status: commission.status,
+    kind: commission.kind,
+    payment_id: commission.payment_id,
+    flagged: commission.flagged,
+  };
+}
 
 /** A commission in outbound webhooks (HOOK-2): few fields, and no customer. */
 export function viewCommissionData(commission: Commission) {

@@ -4,26 +4,8 @@ import { commissions } from "../../db/schema.ts";
 import type { CommissionStatus } from "../../domain/commission.ts";
 import type { SelectedOccurrences } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import type { EventPayloads } from "../../domain/event.ts";
-import type { Commission } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { viewCommissionData } from "../kernel/views.ts";
-
-/** A commission's part of an audit event. */
-export function commissionPayload(commission: Commission): EventPayloads["commission.created"] {
-  return {
-    commission_id: commission.id,
-    partner_id: commission.partner_id,
-    amount_cents: commission.amount_cents,
-    txn_amount_cents: commission.txn_amount_cents,
-    provider: commission.provider,
-    currency: commission.currency,
-    status: commission.status,
-    kind: commission.kind,
-    payment_id: commission.payment_id,
-    flagged: commission.flagged,
-  };
-}
+import { commissionPayload, viewCommissionData } from "../kernel/views.ts";
 
 /**
  * `commission.updated` for each of the commissions `c` that `which` selects by an index, with the fields of
@@ -50,7 +32,7 @@ export function movedCommissions(
 const PAYLOAD = jsonOf(commissions, (row) => ({ ...commissionPayload(row), payout_id: row.payout_id }));
 const DATA = jsonOf(commissions, viewCommissionData);
 
-/** `nextStamp` (core/kernel/updated-at.ts) for every row: now, but always later than the stored value. */
+/** `nextStamp` (`lib/time.ts`) for every row: now, but always later than the stored value. */
 export function laterStamp(column: SQL, stamp: string): SQL {
   return sql`iif(${column} < ${stamp}, ${stamp}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column}, '+0.001 seconds'))`;
 }

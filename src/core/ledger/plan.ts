@@ -7,14 +7,12 @@ import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
 import { UNPAID_SEEN } from "../../domain/rules.ts";
 import { newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, nextStamp } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
-import { viewCommissionData } from "../kernel/views.ts";
-import { commissionPayload } from "./commission-rows.ts";
+import { commissionPayload, viewCommissionData } from "../kernel/views.ts";
 import { firstSeen } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 

@@ -5,13 +5,13 @@ import { partners } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
+import { nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { accountLinked } from "../kernel/payout-details.ts";
 import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { NOTHING_TAKEN, takeDetails, takeRest } from "../payouts/take-details.ts";
 import { partnerChanged, refuseTooManyChanges } from "./partners.ts";
 

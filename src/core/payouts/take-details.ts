@@ -6,12 +6,12 @@ import { partners, payouts } from "../../db/schema.ts";
 import type { Cents } from "../../domain/money.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { lacksDetails, recipientOf, shownRecipient } from "../../domain/recipient.ts";
+import { nextStamp } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner, Payout } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { sealRecipient } from "./recipient.ts";
 import { payoutMoved } from "./rows.ts";
 

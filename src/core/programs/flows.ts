@@ -4,7 +4,7 @@ import type { EventPayloads } from "../../domain/event.ts";
 import { flowProblem, givenConditions, MAX_FLOWS, storedConditions, type Condition } from "../../domain/flow.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, nextStamp } from "../../lib/time.ts";
 import type { InputOf } from "../../resources/field.ts";
 import type { FLOW } from "../../resources/flow.ts";
 import { changesOf } from "../kernel/changes.ts";
@@ -13,7 +13,6 @@ import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
 export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };

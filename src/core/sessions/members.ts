@@ -4,7 +4,7 @@ import { MAX_MEMBERS } from "../../domain/member.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, nextStamp } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -17,7 +17,6 @@ import type { InputOf, PatchOf } from "../../resources/field.ts";
 import type { MEMBER } from "../../resources/team.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invite, selectInvitations } from "./sign-in.ts";
 

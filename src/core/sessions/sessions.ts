@@ -4,14 +4,13 @@ import { partners, portalLinks, programMembers, programs, sessions } from "../..
 import { actors, type Actor } from "../../domain/actor.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
-import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
+import { DAY, HOUR, iso, MINUTE, nextStamp } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
 import { isKeyInForce } from "../kernel/key-lookup.ts";
 import type { Member, Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
 import { identityKey, type Audience, type Identity } from "./identities.ts";

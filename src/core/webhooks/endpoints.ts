@@ -5,7 +5,7 @@ import { isOwnHost, OWN_HOST_REASON } from "../../domain/own-host.ts";
 import { toBase64 } from "../../lib/crypto.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, nextStamp } from "../../lib/time.ts";
 import type { ENDPOINT } from "../../resources/endpoint.ts";
 import type { InputOf, PatchOf } from "../../resources/field.ts";
 import { changesOf } from "../kernel/changes.ts";
@@ -14,7 +14,6 @@ import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Endpoint } from "../kernel/rows.ts";
 import { meantOf, type Shown } from "../kernel/stale.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 
 /** The most endpoints of a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;

@@ -2,13 +2,12 @@ import { and, eq, gt, sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { programs, webhookEndpoints } from "../../db/schema.ts";
 import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../../domain/endpoint-health.ts";
-import { iso } from "../../lib/time.ts";
+import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import type { Endpoint, Program } from "../kernel/rows.ts";
-import { nextStamp } from "../kernel/updated-at.ts";
 import { endpointChanged } from "./endpoints.ts";
 import { programFields } from "../kernel/program-rows.ts";
 

@@ -1,5 +1,4 @@
 import type { BaseCtx, Mailer } from "../../core/kernel/context.ts";
-import { openMailer } from "../../core/mails/plan.ts";
 import { mailSenders, type MailSender } from "../../core/mails/senders.ts";
 import type { Bindings } from "../../env.ts";
 import { composeFor } from "./compose.ts";
@@ -12,9 +11,9 @@ export function mailOf(env: Bindings): { senders: MailSender[]; keepsContent: bo
   };
 }
 
-/** Null if there is no sender: then e-mails are not stored either. */
-export function mailerOf(env: Bindings, sealer: BaseCtx["sealer"], wake: Mailer["wake"]): Mailer | null {
-  return mailOf(env).senders.length > 0 ? openMailer(composeFor(env, sealer), wake) : null;
+/** Writes a deployment's e-mails; null if there is no sender: then e-mails are not stored either. */
+export function composerOf(env: Bindings, sealer: BaseCtx["sealer"]): Mailer["compose"] | null {
+  return mailOf(env).senders.length > 0 ? composeFor(env, sealer) : null;
 }
 
 /** Whether the deployment sends e-mails to the outside. */

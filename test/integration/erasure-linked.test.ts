@@ -2,16 +2,16 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lead, report, sale } from "../support/api.ts";
-import { erase, programOfJane } from "../support/erasure.ts";
+import { erase } from "../support/erasure.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { placesOf } from "../support/places.ts";
-import type { TestProgram } from "../support/program.ts";
+import { programOfJane, type TestProgram } from "../support/program.ts";
 import { customerEvent, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { customerEventB, transactionCompleted } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
 import { nowSeconds } from "../support/vendor.ts";
-import { callWith, watchDatabase } from "../support/watched-database.ts";
+import { watchDatabase } from "../support/watched-database.ts";
 
 const WORK = "jo@work.example";
 const HOME = "jo@home.example";
@@ -155,10 +155,8 @@ describe("an address that is bound at any moment of its erasure (JOB-1)", () => 
       await report(program, "sale", sale({ customer: { id: "user-1", email: WORK } }));
       let trips = 0;
       const before = async () => void (trips++ === trip && expect((await bind(program)).status).toBe(200));
-      const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
-      const init = { method: "POST", headers, body: JSON.stringify({ email: WORK }) };
       const { binding } = watchDatabase(env.DB, { before });
-      expect((await callWith({ DB: binding }, "/api/v1/customers/erase", init)).status).toBe(200);
+      await erase(program, WORK, { DB: binding });
       const isForgotten = (await placesOf(program, WORK)).length === 0;
       const paid = await sendA(program, sessionCompleted({ email: WORK, created: nowSeconds() + 120 }));
       expect([trip, paid.body.outcome]).toEqual([trip, isForgotten ? "no_ref" : "commission"]);

@@ -6,7 +6,7 @@ import { MINUTE } from "../../src/lib/time.ts";
 import { receiveAndDie } from "../support/dying.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { testContext, type TestProgram, programOfJane } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 
 const email = "buyer@shop.example";
@@ -27,8 +27,7 @@ it.each([
   ["settled", sendA],
   ["stored alone", receiveAndDie],
 ] as const)("a payment that is %s earns by the partner and the flow that its address led to", async (_, receive) => {
-  const program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
+  const program = await programOfJane();
   const conditions = [{ field: "customer_email", op: "contains", value: "@shop.example" }];
   await program.api("POST", "/api/v1/flows", { name: "shop", action_type: "percentage", action_value: 30, conditions });
   const lead = { external_id: "signup", ref: "jane", customer: { email } };
@@ -46,8 +45,7 @@ it.each([
 ])(
   "a payment that %s keeps from being settled holds up no erasure, and earns without its address later",
   async (_, why) => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     await receiveAndDie(program, sessionCompleted({ ref: "jane", email, customer: "cus_1" }));
     await env.DB.prepare(
       `create trigger held before insert on commissions when new.program_id = '${program.id}' begin select raise(abort, '${why}'); end`,

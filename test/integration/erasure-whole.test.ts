@@ -6,7 +6,7 @@ import type { Fact } from "../../src/domain/fact.ts";
 import { lead, refund, sale } from "../support/api-bodies.ts";
 import { couponEvent, discountEventA, discountEventB, promotionCodeEvent } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makeProgram, type TestProgram, programOfJane } from "../support/program.ts";
 import {
   chargeRefunded,
   customerEvent,
@@ -80,6 +80,7 @@ async function live(program: TestProgram, { key, email, name }: Person): Promise
     }),
     adjustmentUpdated({ transaction: `txn_${key}`, customer: customerB, amount: 1_000 }),
     subscriptionEventB("subscription.canceled", { id: subscriptionB, customer: customerB }),
+    customerEventB({ id: customerB, email: `moved-${email}` }, "customer.updated"),
   ]) {
     expect([event.event_type, (await sendB(program, event)).status]).toEqual([event.event_type, 200]);
   }
@@ -115,8 +116,7 @@ async function rowsOf(program: TestProgram, key: string): Promise<string[]> {
 
 describe("an erasure of a customer with every kind of fact (JOB-1)", () => {
   it("leaves address, name and ids in no column, but the ids that keep sums, and touches nobody else", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     const gone: Person = { key: "7gone7", email: "jo.buyer@erased.example", name: "Josephine Goner" };
     const stays: Person = { key: "8stays8", email: "mo.buyer@kept.example", name: "Maurice Stayer" };
     for (const person of [gone, stays]) await live(program, person);

@@ -1,16 +1,23 @@
-/** A program with one partner, and the erasure of one of its customers. */
+/** The erasure of a program's customer. */
 import { expect } from "vitest";
-import { makePartner, makeProgram, type TestProgram } from "./program.ts";
+import type { Bindings } from "../../src/env.ts";
+import type { Reply, TestProgram } from "./program.ts";
+import { callApiWith } from "./watched-database.ts";
 
-export async function programOfJane(): Promise<TestProgram> {
-  const program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
-  return program;
+type Erased = Record<"payments" | "commissions" | "provider_events", number>;
+
+/** Erases a customer by address, in a deployment with these bindings. */
+export function tryToErase(
+  program: TestProgram,
+  email: string,
+  bindings: Partial<Bindings> = {},
+): Promise<Reply<{ erased: Erased }>> {
+  return callApiWith(bindings, program, "POST", "/api/v1/customers/erase", { email });
 }
 
-/** Erases a customer by address; gives the erased counts. */
-export async function erase(program: TestProgram, email: string): Promise<Record<string, number>> {
-  const reply = await program.api<{ erased: Record<string, number> }>("POST", "/api/v1/customers/erase", { email });
-  expect(reply.status).toBe(200);
-  return reply.body.erased;
+/** Gives the erased counts. */
+export async function erase(...given: Parameters<typeof tryToErase>): Promise<Erased> {
+  const { status, body } = await tryToErase(...given);
+  expect(status).toBe(200);
+  return body.erased;
 }

@@ -23,12 +23,7 @@ export interface TestProgram {
   id: string;
   api_key: string;
   /** Calls the API with the program's key; a body that is not a text is sent as JSON. */
-  api: <T = Record<string, never>>(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers?: HeadersInit,
-  ) => Promise<Reply<T>>;
+  api: <T = Record<string, never>>(...request: ApiRequest) => Promise<Reply<T>>;
 }
 
 export interface Reply<T> {
@@ -169,21 +164,19 @@ export function programContext({ program }: TestProgram, now: number = Date.now(
   return forProgram(testContext(now), program);
 }
 
-export async function callApi<T>(
-  api_key: string | null,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: HeadersInit = {},
-): Promise<Reply<T>> {
+export async function callApi<T>(api_key: string | null, ...request: ApiRequest): Promise<Reply<T>> {
+  return call<T>(request[1], initOf(api_key, ...request));
+}
+
+export type ApiRequest = [method: string, path: string, body?: unknown, headers?: HeadersInit];
+
+/** A request of the API with a key; a body that is not a text is sent as JSON. */
+export function initOf(api_key: string | null, ...[method, , body, headers = {}]: ApiRequest): RequestInit {
   const all = new Headers(headers);
   if (api_key !== null && !all.has("authorization")) all.set("authorization", `Bearer ${api_key}`);
   if (body !== undefined && !all.has("content-type")) all.set("content-type", "application/json");
-  return call<T>(path, {
-    method,
-    headers: all,
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { method, headers: all, ...(body === undefined ? {} : { body: text }) };
 }
 
 /** Calls the deployment as the network would. The body is parsed if it is JSON. */
@@ -228,20 +221,36 @@ export async function replyTo<T>({ method, url }: Request, response: Response): 
 
 let counter = 0;
 
+export type PartnerStatus = "invited" | "active" | "deactivated";
+
+export type TestPartner = { id: string; slug: string; email: string; status: string; [field: string]: unknown };
+
 /** A partner made through the API, activated by default. */
 export async function makePartner(
   program: TestProgram,
   fields: Record<string, unknown> = {},
-  status: "invited" | "active" | "deactivated" = "active",
-): Promise<{ id: string; slug: string; email: string; status: string; [field: string]: unknown }> {
+  status: PartnerStatus = "active",
+): Promise<TestPartner> {
   const n = `${Date.now().toString(36)}${counter++}`;
-  const created = await program.api<{ id: string; slug: string; email: string; status: string }>(
-    "POST",
-    "/api/v1/partners",
-    { email: `p${n}@partners.example`, slug: `p${n}`, ...fields },
-  );
+  const given = { email: `p${n}@partners.example`, slug: `p${n}`, ...fields };
+  const created = await program.api<TestPartner>("POST", "/api/v1/partners", given);
   if (created.status !== 201) throw new Error(`partner not created: ${JSON.stringify(created.body)}`);
   if (status === "invited") return created.body;
-  const patched = await program.api<typeof created.body>("PATCH", `/api/v1/partners/${created.body.id}`, { status });
+  const patched = await program.api<TestPartner>("PATCH", `/api/v1/partners/${created.body.id}`, { status });
   return patched.body;
+}
+
+/** A program, and a partner of it. */
+export async function programOfPartner(
+  fields: ProgramFields = {},
+  ...partner: [fields?: Record<string, unknown>, status?: PartnerStatus]
+): Promise<[program: TestProgram, partner: TestPartner]> {
+  const program = await makeProgram(fields);
+  return [program, await makePartner(program, ...partner)];
+}
+
+/** A program whose partner has the slug `jane`. */
+export async function programOfJane(fields: ProgramFields = {}): Promise<TestProgram> {
+  const [program] = await programOfPartner(fields, { slug: "jane" });
+  return program;
 }

@@ -1,7 +1,7 @@
 /** A browser without scripts: keeps cookies, and sends forms with the token of the page they were on. */
 import type { BaseCtx } from "../../src/core/kernel/context.ts";
 import { countRequest, createLinkByHand, openRequest } from "../../src/core/sessions/sign-in.ts";
-import { call, testContext, type Reply, type TestProgram } from "./program.ts";
+import { call, makeProgram, testContext, type ProgramFields, type Reply, type TestProgram } from "./program.ts";
 import { playLimiter } from "./rate-limits.ts";
 import { callWith } from "./watched-database.ts";
 
@@ -84,6 +84,12 @@ export async function signInOwner(program: TestProgram, visitor: Visitor = makeV
   if (reply.headers.get("location") !== "/dashboard") throw new Error(`not signed in: ${reply.status} ${reply.body}`);
   await visitor.get("/switch");
   return visitor;
+}
+
+/** A program, and a visitor who is signed in as its owner. */
+export async function programOfOwner(fields: ProgramFields = {}): Promise<[program: TestProgram, owner: Visitor]> {
+  const program = await makeProgram(fields);
+  return [program, await signInOwner(program)];
 }
 
 /** Signs in with the address of any member of the program. */

@@ -2,7 +2,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from "cloudflare:test";
 import { app } from "../../src/app.ts";
 import type { Bindings } from "../../src/env.ts";
-import { BASE_URL, replyTo, type Reply } from "./program.ts";
+import { BASE_URL, initOf, replyTo, type ApiRequest, type Reply, type TestProgram } from "./program.ts";
 
 export interface SentStatement {
   sql: string;
@@ -95,4 +95,13 @@ export async function callWith<T = Record<string, unknown>>(
   const reply = await replyTo<T>(request, response);
   await waitOnExecutionContext(context);
   return reply;
+}
+
+/** Calls the API with the program's key, in a deployment with these bindings. */
+export function callApiWith<T = Record<string, unknown>>(
+  bindings: Partial<Bindings>,
+  { api_key }: Pick<TestProgram, "api_key">,
+  ...request: ApiRequest
+): Promise<Reply<T>> {
+  return callWith<T>(bindings, request[1], initOf(api_key, ...request));
 }

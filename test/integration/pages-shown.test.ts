@@ -44,25 +44,38 @@ const TIME = "2021-03-04T05:06:07.000Z";
 const at = { to: TIME, reads: "4 Mar 2021" };
 const amount = { to: 987_654, reads: "9,876.54" };
 
+/** The marks of columns that pages show alike. */
+const COMMON = {
+  ...{ id: "as it is", partner_id: "as it is", created_at: at, updated_at: at, approved_at: at, paid_at: at },
+  ...{ decided_at: at, due_at: at, expires_at: at, last_used_at: at, period_start: at, period_end: at },
+  ...{ amount_cents: amount, txn_amount_cents: amount, currency: { to: "SEK" }, commission_pct: { to: 33.125 } },
+  ...{ email: { to: "marked@shown.example" }, customer_email: { to: "marked@shown.example" } },
+  ...{ first_name: { to: "Marked first" }, last_name: { to: "Marked last" }, slug: { to: "marked-slug" } },
+  ...{ note: { to: "Marked note" }, rejected_reason: { to: "Marked reason" }, ref: { to: "marked-reference" } },
+  ...{ provider_transaction_id: { to: "marked-order" }, customer_id: { to: "marked-customer" } },
+  ...{ subscription_id: { to: "marked-subscription" }, provider_a_account_id: { to: "acct_marked" } },
+  ...{ code: { to: "MARKED20" }, description: { to: "Marked description" } },
+  ...{ url: { to: "https://marked.example/hook" }, payout_email: { to: "marked-wallet@shown.example" } },
+  provider: { to: "provider_b", reads: "Paddle" },
+  payout_method: { to: "crypto", reads: "Crypto" },
+  outcome: { to: "partner_deactivated", reads: "deactivated" },
+} as const satisfies Record<string, Marked>;
+
+const alike = <Column extends keyof typeof COMMON>(...columns: Column[]) =>
+  Object.fromEntries(columns.map((column): [Column, Marked] => [column, COMMON[column]])) as Record<Column, Marked>;
+
 const KEY_LISTED: Marks<KeyListed> = {
-  id: "as it is",
+  ...alike("id", "created_at", "expires_at", "last_used_at"),
   name: { to: "Marked key" },
   scopes: { to: '["read","payouts"]', reads: "read, payouts" },
   last4: { to: "mark" },
-  created_at: at,
-  expires_at: at,
-  last_used_at: at,
 };
 const APPLICATION_LISTED: Marks<ApplicationListed> = {
-  id: "as it is",
+  ...alike("id", "email", "note", "created_at", "decided_at"),
   status: { to: "declined" },
-  email: { to: "marked@shown.example" },
   name: { to: "Marked Name" },
   website: { to: "https://marked.example/" },
   partner_id: { to: "par_marked" },
-  note: { to: "Marked note" },
-  created_at: at,
-  decided_at: at,
 };
 const APPLICATION_DETAILED: Marks<ApplicationDetailed> = {
   ...APPLICATION_LISTED,
@@ -71,78 +84,52 @@ const APPLICATION_DETAILED: Marks<ApplicationDetailed> = {
   consented_at: at,
   // Decides the partner of its link.
   partner_id: "decides",
-  note: { to: "Marked note" },
-  decided_at: at,
 };
 const MEMBER_LISTED: Marks<MemberListed> = {
-  id: "as it is",
-  email: { to: "marked@shown.example" },
+  ...alike("id", "email", "created_at"),
   role: { to: "finance", reads: 'value="finance" selected' },
-  created_at: at,
 };
 const PARTNER_LISTED: Marks<PartnerListed> = {
-  id: "as it is",
-  email: { to: "marked@shown.example" },
-  first_name: { to: "Marked first" },
-  last_name: { to: "Marked last" },
-  slug: { to: "marked-slug" },
+  ...alike("id", "email", "first_name", "last_name", "slug", "commission_pct", "payout_method"),
+  ...alike("created_at", "updated_at"),
   status: { to: "deactivated" },
-  commission_pct: { to: 33.125 },
-  payout_method: { to: "crypto", reads: "Crypto" },
-  created_at: at,
-  updated_at: at,
 };
 const PARTNER_DETAILED: Marks<PartnerDetailed> = {
-  id: "as it is",
   ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, { to: `Marked ${column}` }])) as Marks<
     Pick<PartnerDetailed, PartnerText>
   >),
-  email: { to: "marked@shown.example" },
-  slug: { to: "marked-slug" },
-  commission_pct: { to: 33.125 },
+  ...alike("id", "email", "slug", "commission_pct", "created_at"),
+  ...alike("payout_method", "payout_email", "provider_a_account_id"),
   metadata: { to: '{"marked":"metadata"}' },
-  created_at: at,
-  payout_method: { to: "crypto", reads: "Crypto" },
-  payout_email: { to: "marked-wallet@shown.example" },
-  provider_a_account_id: { to: "acct_marked" },
 };
 const SELF: Marks<Self> = {
+  ...alike("slug", "commission_pct", "provider_a_account_id"),
   id: "decides",
   // Another address ends the session.
   email: "as it is",
   first_name: { to: "Marked first", reads: 'value="Marked first"' },
   last_name: { to: "Marked last", reads: 'value="Marked last"' },
-  slug: { to: "marked-slug" },
-  commission_pct: { to: 33.125 },
   payout_method: { to: "crypto", reads: 'value="crypto" selected' },
   payout_email: { to: "marked-wallet@shown.example", reads: 'value="marked-wallet@shown.example"' },
-  provider_a_account_id: { to: "acct_marked" },
 };
 const OWN_PROGRAM: Marks<OwnProgram> = {
-  id: "decides",
   name: { to: "Marked program" },
   domain: { to: "marked.example" },
-  currency: "decides",
   default_commission_pct: { to: 33.125 },
+  time_zone: { to: "Asia/Kathmandu" },
   // Before the first payout.
   payout_term: "decides",
   // Identifies a row as a program, which decides the currency of sums.
   min_payout_cents: "decides",
   // Whether transfers are offered.
   connections: "decides",
-  sale_amounts: "decides",
-  assets: "decides",
-  auto_approve_days: "decides",
-  time_zone: { to: "Asia/Kathmandu" },
+  ...{ id: "decides", currency: "decides", sale_amounts: "decides", assets: "decides", auto_approve_days: "decides" },
 };
 const CODE_LISTED: Marks<CodeListed> = {
-  id: "as it is",
-  code: { to: "MARKED20" },
-  provider: { to: "provider_b", reads: "Paddle" },
+  ...alike("id", "code", "provider", "created_at"),
   provider_code_id: { to: "promo_marked" },
-  created_at: at,
 };
-const OWN_CODE: Marks<OwnCode> = { code: { to: "MARKED20" } };
+const OWN_CODE: Marks<OwnCode> = alike("code");
 const FLOW_LISTED: Marks<FlowListed> = {
   id: "as it is",
   name: { to: "Marked flow" },
@@ -154,124 +141,73 @@ const FLOW_LISTED: Marks<FlowListed> = {
   active: { to: 0, reads: "Switch on" },
 };
 const ENDPOINT_LISTED: Marks<EndpointListed> = {
-  id: "as it is",
-  url: { to: "https://marked.example/hook" },
-  description: { to: "Marked description" },
+  ...alike("id", "url", "description", "created_at"),
   events: { to: '["payout.paid","partner.created"]', reads: "2 types" },
   active: { to: 0, reads: "off" },
   disabled_at: { to: TIME, reads: "disabled by us", where: { active: 0 } },
-  created_at: at,
 };
 const ENDPOINT_DETAILED: Marks<EndpointDetailed> = {
-  url: { to: "https://marked.example/hook" },
-  description: { to: "Marked description" },
+  ...alike("url", "description"),
   events: { to: '["payout.paid"]', reads: "payout.paid" },
   active: { to: 0, reads: "Switch on" },
   failing_since: { ...at, where: { failure_count: 3 } },
   failure_count: { to: 17, reads: "17 attempts", where: { failing_since: TIME } },
 };
 const PAYMENT_LISTED: Marks<PaymentListed> = {
-  id: "as it is",
-  provider: { to: "provider_b", reads: "Paddle" },
-  outcome: { to: "partner_deactivated", reads: "deactivated" },
-  partner_id: "as it is",
-  currency: { to: "SEK" },
-  txn_amount_cents: amount,
-  created_at: at,
+  ...alike("id", "provider", "outcome", "partner_id", "currency", "txn_amount_cents", "created_at"),
+  ...alike("provider_transaction_id", "ref", "customer_email", "customer_id", "subscription_id"),
   event: { to: "lead_created", reads: "lead" },
-  provider_transaction_id: { to: "marked-order" },
-  ref: { to: "marked-reference" },
   adjusted_cents: amount,
-  customer_email: { to: "marked@shown.example" },
-  customer_id: { to: "marked-customer" },
-  subscription_id: { to: "marked-subscription" },
 };
 const LEAD_LISTED: Marks<LeadListed> = {
-  id: "as it is",
+  ...alike("id", "outcome", "partner_id", "ref", "customer_email", "customer_id", "created_at"),
   provider_transaction_id: { to: "marked-sign-up" },
-  outcome: { to: "partner_deactivated", reads: "deactivated" },
-  partner_id: "as it is",
-  ref: { to: "marked-reference" },
-  customer_email: { to: "marked@shown.example" },
-  customer_id: { to: "marked-customer" },
-  created_at: at,
   // Shown on other rows: `pages-leads.test.ts` checks it.
   first_sale: "decides",
 };
 const CUSTOMER_LISTED: Marks<CustomerListed> = {
-  provider: { to: "provider_b", reads: "Paddle" },
-  customer_id: { to: "marked-customer" },
+  ...alike("provider", "customer_id"),
   // Shown on all payments of the customer: `pages-customers.test.ts` checks them.
   ...{ id: "decides", email: "decides", partner_id: "decides", first_seen: "decides", last_seen: "decides" },
   ...{ payments: "decides", revenue: "decides" },
 };
 const COMMISSION_LISTED: Marks<CommissionListed> = {
-  id: "as it is",
-  partner_id: "as it is",
+  ...alike("id", "partner_id", "amount_cents", "txn_amount_cents", "currency", "created_at", "approved_at", "paid_at"),
+  ...alike("provider_transaction_id", "subscription_id", "customer_email", "note", "rejected_reason"),
   // Whether it can be chosen.
   payout_id: "decides",
   kind: { to: "clawback" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "flagged" },
   review_reason: { to: "disputed", reads: "disputes", where: { flagged: 1 } },
-  provider: { to: "provider_b", reads: "Paddle", where: { kind: "sale" } },
-  amount_cents: amount,
-  txn_amount_cents: amount,
-  currency: { to: "SEK" },
-  created_at: at,
-  approved_at: at,
-  paid_at: at,
-  provider_transaction_id: { to: "marked-order" },
-  subscription_id: { to: "marked-subscription" },
-  customer_email: { to: "marked@shown.example" },
-  note: { to: "Marked note" },
-  rejected_reason: { to: "Marked reason" },
+  provider: { ...COMMON.provider, where: { kind: "sale" } },
 };
 const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
-  id: "as it is",
+  ...alike("id", "rejected_reason", "provider", "subscription_id", "created_at", "approved_at", "paid_at"),
   kind: { to: "clawback", reads: "Clawback" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "flag" },
-  rejected_reason: { to: "Marked reason" },
-  provider: { to: "provider_b", reads: "Paddle" },
-  subscription_id: { to: "sub_marked" },
-  created_at: at,
-  approved_at: at,
-  paid_at: at,
 };
 /** The columns that every list of payouts shows. */
 const PAYOUT = {
-  id: "as it is",
-  amount_cents: amount,
-  currency: { to: "SEK" },
+  ...alike("id", "amount_cents", "currency", "due_at", "created_at"),
   status: { to: "canceled" },
-  method: { to: "crypto", reads: "Crypto" },
+  method: COMMON.payout_method,
   recipient: { to: "m****k@marked.example" },
   commission_count: { to: 4_321, reads: "4,321 commissions" },
-  due_at: at,
-  created_at: at,
 } as const;
 const PAYOUT_LISTED: Marks<PayoutListed> = {
   ...PAYOUT,
-  partner_id: "as it is",
-  period_start: at,
-  period_end: at,
+  ...alike("partner_id", "period_start", "period_end", "paid_at"),
   reference: { to: "Marked reference" },
-  paid_at: at,
 };
+const { status, method, recipient } = PAYOUT;
 const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
-  id: "as it is",
-  status: { to: "canceled" },
-  method: { to: "crypto", reads: "Crypto" },
-  recipient: { to: "m****k@marked.example" },
-  reference: { to: "Marked reference" },
-  period_start: at,
-  period_end: at,
-  due_at: at,
-  created_at: at,
-  paid_at: at,
+  ...{ status, method, recipient, reference: { to: "Marked reference" } },
+  ...alike("id", "period_start", "period_end", "due_at", "created_at", "paid_at"),
 };
 const OWN_COMMISSION: Marks<OwnCommission> = {
+  ...alike("amount_cents", "currency", "created_at"),
   payout_id: "decides",
   kind: { to: "clawback", reads: "Refund or other change" },
   status: { to: "rejected" },
@@ -281,59 +217,37 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
     where: { status: "approved", payout_id: null, flagged: 1 },
   },
   rejected_reason: { to: "Marked reason", where: { status: "rejected" } },
-  amount_cents: amount,
   txn_amount_cents: { ...amount, where: { kind: "sale" } },
-  currency: { to: "SEK" },
   rate: { to: '{"source":"partner","action_type":"percentage","action_value":33.125}', reads: "33.125" },
   note: { to: "Marked note", where: { kind: "manual" } },
-  created_at: at,
   // Shown as a day, together with a setting.
   hold_until: "decides",
 };
-const OWN_PAYOUT: Marks<OwnPayout> = {
-  ...PAYOUT,
-  paid_at: at,
-};
-
+const OWN_PAYOUT: Marks<OwnPayout> = { ...PAYOUT, paid_at: at };
 const OWN_STATEMENT: Marks<OwnStatement> = {
   ...PAYOUT,
+  ...alike("period_start", "period_end", "paid_at"),
   commission_count: { to: 4_321, reads: "4,321" },
-  period_start: at,
-  period_end: at,
-  paid_at: at,
   reference: { to: "marked-reference" },
 };
 
 /** The columns of the sale that every page of a claim shows. */
 const CLAIMED = {
+  ...alike("note", "created_at"),
   status: { to: "granted" },
   order_id: { to: "marked-order" },
   day: { to: "2021-03-04", reads: "4 Mar 2021", where: { order_id: null, email_domain: "d.example" } },
   email_domain: { to: "marked.example", where: { order_id: null, day: "2021-03-04" } },
 } as const;
-const OWN_CLAIM: Marks<OwnClaim> = {
-  ...CLAIMED,
-  note: { to: "Marked note" },
-  answer: "decides",
-  created_at: at,
-};
+const OWN_CLAIM: Marks<OwnClaim> = { ...CLAIMED, answer: "decides" };
 const CLAIM_LISTED: Marks<ClaimListed> = {
   ...CLAIMED,
-  id: "as it is",
-  partner_id: "as it is",
-  note: { to: "Marked note" },
+  ...alike("id", "partner_id", "decided_at"),
   payment_id: { to: "pmt_marked" },
-  created_at: at,
-  decided_at: at,
 };
 const CLAIM_DETAILED: Marks<ClaimDetailed> = {
-  ...CLAIMED,
-  id: "as it is",
-  partner_id: "as it is",
-  note: { to: "Marked note" },
+  ...CLAIM_LISTED,
   payment_id: { to: "pmt_marked", reads: "Open the payment" },
-  created_at: at,
-  decided_at: at,
 };
 
 const PAGES: [address: string, table: string, marks: Record<string, Marked>, kind?: string][] = [

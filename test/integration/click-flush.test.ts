@@ -197,20 +197,6 @@ describe("a flush (TRACK-8)", () => {
     expect(await unflushed(object)).toBe(0);
   });
 
-  it("is carried on by an object that was evicted between any two steps", async () => {
-    const object = newObject();
-    await store(object, program.id, 2);
-    await evictDurableObject(clickStub(object));
-    await store(object, program.id, 1);
-    await evictDurableObject(clickStub(object));
-    await flush(object);
-    await evictDurableObject(clickStub(object));
-    await store(object, program.id, 1);
-    await evictDurableObject(clickStub(object));
-    expect(await flush(object)).toBe(true);
-    await expectRecorded(4);
-  });
-
   it.each([
     ["before it began to write", "down"],
     ["after it wrote, before the object heard of it", "lost"],

@@ -115,18 +115,6 @@ describe("an application (JOIN-6, JOIN-7)", () => {
     expect((await program.api<Decided>("GET", `/api/v1/applications/${id}`)).body.status).toBe("pending");
   });
 
-  it("is another program's to nobody else", async () => {
-    const program = await makeJoinable();
-    const other = await makeJoinable();
-    const id = await makeApplication(program);
-    for (const how of ["approve", "decline"] as const) expect((await decide(other, id, how)).status).toBe(404);
-    expect((await other.api("GET", `/api/v1/applications/${id}`)).status).toBe(404);
-    const bulk = { ids: [id], status: "approved" };
-    const { body } = await other.api<{ data: { ok: boolean }[] }>("POST", "/api/v1/applications/bulk", bulk);
-    expect(body.data.map(({ ok }) => ok)).toEqual([false]);
-    expect((await other.api<{ total: number }>("GET", "/api/v1/applications")).body.total).toBe(0);
-  });
-
   it("is decided with others, each for itself", async () => {
     const program = await makeJoinable();
     const ids = [await makeApplication(program), await makeApplication(program), "app_unknown"];

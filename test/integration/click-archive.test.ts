@@ -15,7 +15,7 @@ import { DAY, HOUR, iso, MINUTE, SECOND } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { faultyDatabase } from "../support/clicks.ts";
 import { makeClicks, makeEvents } from "../support/many-clicks.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makeProgram, testContext, type TestProgram, programOfJane } from "../support/program.ts";
 import { callWith } from "../support/watched-database.ts";
 import { all } from "../support/rows.ts";
 
@@ -209,8 +209,7 @@ describe("clicks beyond their retention (JOB-3)", () => {
   });
 
   it("that come late, after their day was archived, form a further stretch", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     await makeClicks(program, 300, (i) => START + i * MINUTE);
     await archiveAll();
     const times = [0, 1, 150, 299].map((minute) => START + minute * MINUTE + 30 * SECOND);

@@ -19,7 +19,7 @@ import {
   recorded,
   unflushed,
 } from "../support/clicks.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { type TestProgram, programOfJane } from "../support/program.ts";
 import { eventually } from "../support/time.ts";
 
 const DELAY = 10 * SECOND;
@@ -34,8 +34,7 @@ beforeEach(async () => {
   log = vi.spyOn(console, "error").mockReturnValue();
   log.mockClear();
   object = `weur:time-${made++}`;
-  program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
+  program = await programOfJane();
   await equip({ CLICK_FLUSH_SECONDS: "10" }, object);
 });
 

@@ -5,7 +5,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { visit } from "../support/clicks.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programOfPartner } from "../support/program.ts";
 import { holdClock } from "../support/time.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
@@ -35,8 +35,7 @@ function reading(answer: () => Promise<never>): D1Database {
 
 describe("the reply to a click (TRACK-10)", () => {
   it("says whether the reference leads to an active partner, by any slug it ever had and whatever its case", async () => {
-    const program = await makeProgram();
-    const noah = await makePartner(program, { slug: "Noah" });
+    const [program, noah] = await programOfPartner({}, { slug: "Noah" });
     await makePartner(program, { slug: "invited" }, "invited");
     await makePartner(program, { slug: "gone" }, "deactivated");
     await program.api("PATCH", `/api/v1/partners/${noah.id}`, { slug: "noah-2" });

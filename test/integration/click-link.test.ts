@@ -1,7 +1,7 @@
 import type { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { click, clicksOf, countsOf, faultyDatabase, recorded, visit } from "../support/clicks.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makeProgram, programOfJane, programOfPartner } from "../support/program.ts";
 
 const HTML = { "sec-fetch-mode": "navigate" };
 
@@ -13,8 +13,7 @@ async function follow(path: string, init: Parameters<typeof visit>[1] = {}) {
 
 describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   it("sends the visitor to the path with the reference, and records the click", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    const jane = await makePartner(program, { slug: "Jane" });
+    const [program, jane] = await programOfPartner({ domain: "shop.example" }, { slug: "Jane" });
     const reply = await follow(`/r/${program.id}/jane?to=${encodeURIComponent("/pricing?plan=pro#top")}`, {
       headers: { referer: "https://blog.example/post" },
       cf: { continent: "NA", country: "CA" },
@@ -33,8 +32,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("counts one click where the page's script reports it as well, in either order", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     const { location } = await follow(`/r/${program.id}/jane`);
     const id = location?.searchParams.get("service_click") ?? "";
     expect(id).toMatch(/^[\w-]{1,64}$/);
@@ -44,8 +42,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("carries a sub-id that fits to the page and into the log, and drops any other (TRACK-19)", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     const { location } = await follow(`/r/${program.id}/jane?sub=news-1`);
     expect(location?.searchParams.get("sub")).toBe("news-1");
     const dropped = await follow(`/r/${program.id}/jane?sub=a%20b`);
@@ -56,8 +53,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("two visits are two clicks", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     for (let i = 0; i < 2; i++) await follow(`/r/${program.id}/jane`);
     await recorded();
     expect(await countsOf(program.id)).toMatchObject({ rows: 2, drops: {} });
@@ -90,8 +86,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("redirects bots and unknown partners too, counted by reason and not recorded", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     const bot = await follow(`/r/${program.id}/jane`, { headers: { "user-agent": "WhatsApp/2.23.20.0" } });
     const unknown = await follow(`/r/${program.id}/nobody`);
     expect([bot.status, unknown.status]).toEqual([302, 302]);
@@ -100,8 +95,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("does not count a HEAD request or a prefetch: nobody has clicked", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     expect((await follow(`/r/${program.id}/jane`, { method: "HEAD" })).status).toBe(302);
     expect((await follow(`/r/${program.id}/jane`, { headers: { "sec-purpose": "prefetch;prerender" } })).status).toBe(
       302,
@@ -111,8 +105,7 @@ describe("GET /r/:program_id/:slug (TRACK-7)", () => {
   });
 
   it("sends the visitor on even when the click cannot be stored or takes too long", async () => {
-    const program = await makeProgram({ domain: "shop.example" });
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane({ domain: "shop.example" });
     const played = (commit: () => Promise<unknown>) =>
       ({ CLICKS: { getByName: () => ({ commit }) } }) as unknown as Partial<typeof env>;
     const refused = await follow(`/r/${program.id}/jane`, {

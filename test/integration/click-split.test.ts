@@ -10,7 +10,7 @@ import { SEEN_WINDOW } from "../../src/clicks/store.ts";
 import { listClickObjects } from "../../src/core/clicks/clicks.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { clickStub, clicksOf, countsOf, flush, holdTime, recorded, unflushed } from "../support/clicks.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { testContext, type TestProgram, programOfJane } from "../support/program.ts";
 
 /** Matches a stored batch, whether or not its sender must flush. */
 const STORED = expect.objectContaining({ stored: true }) as CommitReply;
@@ -29,8 +29,7 @@ beforeEach(async () => {
   vi.spyOn(console, "error").mockReturnValue();
   region = `region-${regions++}`;
   first = `${region}:0`;
-  program = await makeProgram();
-  await makePartner(program, { slug: "jane" });
+  program = await programOfJane();
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -240,8 +239,7 @@ describe("exactly once, whatever the number of objects (TRACK-8, TRACK-18)", () 
         async (rounds, most) => {
           region = `region-${regions++}`;
           first = `${region}:0`;
-          program = await makeProgram();
-          await makePartner(program, { slug: "jane" });
+          program = await programOfJane();
           await clickStub(first).commit(batch("first"));
           const last = new Map<string, ClickBatch>();
           const home = new Map<string, number>();

@@ -11,7 +11,7 @@ import { requestContext } from "../../src/http/context.ts";
 import { renderError } from "../../src/http/errors.ts";
 import { utcDay } from "../../src/lib/time.ts";
 import { click, recorded } from "../support/clicks.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram, programOfPartner } from "../support/program.ts";
 
 const app = new Hono<AppEnv>().use(requestContext(), authenticate()).get(clicks[0]!.path, clicks[0]!.respond);
 app.onError(renderError);
@@ -55,8 +55,7 @@ const NONE = Object.fromEntries(CLICK_DROP_REASONS.map((reason) => [reason, 0]))
 
 describe("GET /api/v1/clicks/summary", () => {
   it("shows what happened to the clicks of today (TRACK-17)", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { slug: "jane" });
+    const [program, jane] = await programOfPartner({}, { slug: "jane" });
     await makePartner(program, { slug: "gone" }, "deactivated");
     const arrival = { program_id: program.id, landing: "/", referrer: "" };
     for (const ref of ["jane", "jane", "gone", "nobody"]) await click({ ...arrival, ref });
@@ -75,8 +74,7 @@ describe("GET /api/v1/clicks/summary", () => {
   });
 
   it("lists every day of the range, with its ends as everywhere (HTTP-9, TRACK-17)", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program);
+    const [program, jane] = await programOfPartner();
     await count(program.id, "2026-02-27", jane.id, 1, 2);
     await count(program.id, "2026-03-01", jane.id, 4, 8);
     await count(program.id, "2026-03-02", jane.id, 16, 32);

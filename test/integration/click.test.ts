@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { click, clicksOf, countsOf, recorded, visit } from "../support/clicks.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programOfJane, programOfPartner } from "../support/program.ts";
 
 const ARRIVAL = { landing: "/pricing", referrer: "https://blog.example/post" };
 
 describe("POST /click (TRACK-6)", () => {
   it("answers 202, and the click reaches the audit log with its partner and counts (EVT-3, TRACK-16)", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { slug: "Jane" });
+    const [program, jane] = await programOfPartner({}, { slug: "Jane" });
     const before = Date.now();
     const reply = await click({ program_id: program.id, ref: "jane", ...ARRIVAL });
     expect(reply.status).toBe(202);
@@ -28,8 +27,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("counts for a partner by any slug it ever had, as long as it is not deactivated", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { slug: "old-name" });
+    const [program, jane] = await programOfPartner({}, { slug: "old-name" });
     const invited = await makePartner(program, { slug: "invited" }, "invited");
     const gone = await makePartner(program, { slug: "gone" }, "deactivated");
     await program.api("PATCH", `/api/v1/partners/${jane.id}`, { slug: "new-name" });
@@ -71,8 +69,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("counts known bots and does not record them", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     const bot = { "user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
     expect((await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, bot)).status).toBe(202);
     await recorded();
@@ -80,8 +77,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("counts a click once that is sent again under its id, before and after the flush (TRACK-12)", async () => {
-    const program = await makeProgram();
-    const jane = await makePartner(program, { slug: "jane" });
+    const [program, jane] = await programOfPartner({}, { slug: "jane" });
     const sent = { program_id: program.id, ref: "jane", ...ARRIVAL, id: "0.abc123" };
     await Promise.all([click(sent), click(sent)]);
     await recorded();
@@ -107,8 +103,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("keeps texts as they came: quotes, other scripts, emoji", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     const landing = "/价格/'\"\\/😀";
     const referrer = "https://例え.example/\"';--";
     expect((await click({ program_id: program.id, ref: "jane", landing, referrer })).status).toBe(202);
@@ -117,8 +112,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("stores no address of the visitor (TRACK-8)", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     const from = { "cf-connecting-ip": "203.0.113.77" };
     await click({ program_id: program.id, ref: "jane", ...ARRIVAL }, from, { country: "DE", city: "Ulm" });
     await recorded();
@@ -128,8 +122,7 @@ describe("POST /click (TRACK-6)", () => {
   });
 
   it("keeps the country that the platform names, for the log and for the API, and takes none from the page (TRACK-21)", async () => {
-    const program = await makeProgram();
-    await makePartner(program, { slug: "jane" });
+    const program = await programOfJane();
     const named = ["DE", "T1", "XX", "de", "Germany", 49, undefined];
     for (const [i, country] of named.entries()) {
       const sent = { program_id: program.id, ref: "jane", landing: `/${i}`, referrer: "" };

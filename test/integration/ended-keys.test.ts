@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { SCOPES } from "../../src/domain/scope.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { newKey } from "../support/keys.ts";
-import { callApi, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { callApi, makePartner, makeProgram, type TestProgram, programOfPartner } from "../support/program.ts";
 import { holdClock } from "../support/time.ts";
 import { makeVisitor } from "../support/visitor.ts";
 
@@ -77,8 +77,7 @@ describe("portal access that a key gave (ACCESS-12)", () => {
 
   it("has an end of its own that is no later than that of the key", async () => {
     holdClock();
-    const program = await makeProgram();
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner();
     const ends = Date.now() + 2 * MINUTE;
     const key = await newKey(program, ["read", "write"], { expires_at: iso(ends) });
     const longer = await newKey(program, ["read", "write"], { expires_at: iso(Date.now() + DAY) });

@@ -1,7 +1,7 @@
 /** An import only binds and fills in certain data, and reports its actual changes. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { countsOf, sendImport, type ImportReply } from "../support/imports.ts";
+import { countsOf, programWith, sendImport, type ImportReply } from "../support/imports.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { customerEventB } from "../support/provider-b.ts";
@@ -9,12 +9,6 @@ import { makePartner, makeProgram, type TestProgram } from "../support/program.t
 
 const CUSTOMERS = { kind: "customers" };
 const PARTNERS = { kind: "partners" };
-
-async function programWith(...slugs: string[]): Promise<TestProgram> {
-  const program = await makeProgram();
-  for (const slug of slugs) await makePartner(program, { slug, email: `${slug}@partners.example` });
-  return program;
-}
 
 /** Customers and their bound partners: `cus_1 ann`. */
 async function bindingsOf(program: TestProgram): Promise<string[]> {

@@ -6,9 +6,9 @@ import { giveCode, promotionCode } from "../support/codes.ts";
 import { countsOf, sendImport } from "../support/imports.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram, programOfPartner } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { signInOwner, textOf } from "../support/visitor.ts";
+import { textOf, programOfOwner } from "../support/visitor.ts";
 
 const QUERY = { kind: "partners", provider: "provider_a" };
 const NOW = Date.now();
@@ -52,8 +52,7 @@ describe("the column promotion_codes", () => {
   });
 
   it("completes a partner who is there, and refuses the line of a code that is somebody else's (IMP-5)", async () => {
-    const program = await makeProgram();
-    const { id } = await makePartner(program, { slug: "ann", email: "ann@x.example" });
+    const [program, { id }] = await programOfPartner({}, { slug: "ann", email: "ann@x.example" });
     await giveCode(program, id, { code: "Held", provider: "provider_a" });
     const file = fileOf(
       "ann@x.example,,held;NEW",
@@ -148,8 +147,7 @@ describe("what an import gives beside the first slug", () => {
   });
 
   it("is counted on the page that says what was done (IMP-6)", async () => {
-    const program = await makeProgram();
-    const owner = await signInOwner(program);
+    const [, owner] = await programOfOwner();
     const at = "/dashboard/partners/import";
     await owner.get(at);
     const csv = fileOf("ann@x.example,ann;ann2,A;B", "ann@x.example,ANN3,b;C", "bob@x.example,bob,");

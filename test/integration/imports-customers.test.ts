@@ -6,11 +6,11 @@ import { importCustomers } from "../../src/core/imports/customers.ts";
 import type { CustomerLine } from "../../src/core/imports/customer-lines.ts";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
-import { countsOf, sendImport } from "../support/imports.ts";
+import { countsOf, programWith, sendImport } from "../support/imports.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
-import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, type TestProgram, programOfPartner } from "../support/program.ts";
 
 const CUSTOMERS = { kind: "customers" };
 const HOUR = 3_600;
@@ -18,12 +18,6 @@ const HOUR = 3_600;
 /** Unix time in seconds, a little later than an import made now. */
 const soon = () => Math.ceil(Date.now() / 1000) + 5;
 const past = () => soon() - 2 * HOUR;
-
-async function programWith(...slugs: string[]): Promise<TestProgram> {
-  const program = await makeProgram();
-  for (const slug of slugs) await makePartner(program, { slug, email: `${slug}@partners.example` });
-  return program;
-}
 
 /** The partner that each payment earned for, by the vendor's id. */
 async function earners(program: TestProgram): Promise<Record<string, string | null>> {
@@ -138,21 +132,8 @@ describe("an imported customer", () => {
     expect(JSON.stringify(events.body)).not.toContain("b@x.example");
   });
 
-  it("of two imports at once is bound by one, and the other reports it", async () => {
-    const program = await programWith("ann", "bob");
-    const lines = Array.from({ length: 30 }, (_, i) => `cus_r${i}`);
-    const file = (slug: string) => ["customer_id,partner_code", ...lines.map((id) => `${id},${slug}`)].join("\n");
-    await Promise.all([sendImport(program, CUSTOMERS, file("ann")), sendImport(program, CUSTOMERS, file("bob"))]);
-    const facts = await env.DB.prepare("select ref_key, count(*) as n from facts where program_id = ? group by ref_key")
-      .bind(program.id)
-      .all<{ ref_key: string; n: number }>();
-    expect(facts.results.reduce((sum, { n }) => sum + n, 0)).toBe(30);
-    expect(facts.results).toHaveLength(1);
-  });
-
   it("waits with an invited partner and goes on with a renamed one", async () => {
-    const program = await makeProgram();
-    const partner = await makePartner(program, { slug: "ivy" }, "invited");
+    const [program, partner] = await programOfPartner({}, { slug: "ivy" }, "invited");
     await sendImport(program, CUSTOMERS, "customer_id,partner_code\ncus_1,ivy\n");
     await sendA(program, sessionCompleted({ id: "cs_1", customer: "cus_1", created: soon() }));
     expect((await ledgerOf(program)).payments[0]?.outcome).toBe("partner_not_active");

@@ -1,7 +1,6 @@
 /** Recipients of e-mails: preferences, one-click unsubscribe, deactivated partners, undelivered e-mails (MAIL-7 to MAIL-9). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { mailSenders } from "../../src/core/mails/senders.ts";
 import { insertMails } from "../../src/core/mails/plan.ts";
 import { readSwitchedOff } from "../../src/core/mails/preferences.ts";
 import type { Endpoint, Program } from "../../src/core/kernel/rows.ts";
@@ -9,7 +8,7 @@ import { runBatch } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { openMailbox } from "../support/mailbox.ts";
-import { MAIL_KEY, MAIL_SERVICE, openMailService, type MailService } from "../support/mail-service.ts";
+import { openMailService, sendersOf, type MailService } from "../support/mail-service.ts";
 import { call, makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { callWith } from "../support/watched-database.ts";
 import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
@@ -19,13 +18,6 @@ beforeEach(async () => {
   await env.DB.prepare("delete from mails").run();
 });
 afterEach(() => vi.restoreAllMocks());
-
-const FROM = { EMAIL_FROM: "service@example.com", ENVIRONMENT: "production" };
-
-function sendersOf(service: MailService, style: string) {
-  const http = { EMAIL_API_URL: MAIL_SERVICE, EMAIL_API_KEY: MAIL_KEY, EMAIL_API_STYLE: style };
-  return mailSenders({ ...FROM, ...http }, service.fetch);
-}
 
 async function store(program: TestProgram): Promise<void> {
   const ctx = programContext(program);

@@ -1,14 +1,14 @@
 /** E-mails as rows: committed with their cause, sent once, retried, and stopped after the last attempt (MAIL-1 to MAIL-5). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { mailSenders, type MailSender, type MailSettings } from "../../src/core/mails/senders.ts";
+import { mailSenders, type MailSender } from "../../src/core/mails/senders.ts";
 import { claimMails } from "../../src/core/mails/mails.ts";
 import type { Sealer } from "../../src/core/kernel/context.ts";
 import { openMailer } from "../../src/core/mails/plan.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { consumeMailWakeUps, sendDueMails } from "../../src/outbound/mails.ts";
 import { runJob } from "../support/jobs.ts";
-import { MAIL_KEY, MAIL_SERVICE, openMailService, type Answer, type MailService } from "../support/mail-service.ts";
+import { MAIL_FROM, MAIL_KEY, openMailService, sendersOf, type Answer } from "../support/mail-service.ts";
 import { makePartner, makeProgram, testContext } from "../support/program.ts";
 
 const MINUTE = 60_000;
@@ -38,13 +38,6 @@ async function rows(): Promise<MailRow[]> {
   return results;
 }
 
-const FROM = { EMAIL_FROM: "service@example.com", ENVIRONMENT: "production" };
-
-function sendersOf(service: MailService, style: string, more: Partial<MailSettings> = {}): MailSender[] {
-  const http = { EMAIL_API_URL: MAIL_SERVICE, EMAIL_API_KEY: MAIL_KEY, EMAIL_API_STYLE: style };
-  return mailSenders({ ...FROM, ...http, ...more }, service.fetch);
-}
-
 /** Sends as a wake-up does, for the only program with e-mails. */
 async function send(senders: readonly MailSender[], now: number): Promise<void> {
   const [row] = await rows();
@@ -61,6 +54,13 @@ async function change(): Promise<{ id: string; owner: string; now: number }> {
   });
   expect(status).toBe(200);
   return { id: program.id, owner: program.program.owner_email, now: Date.now() + 1_000 };
+}
+
+/** The same, with one of these e-mails only. */
+async function changeOne(): ReturnType<typeof change> {
+  const changed = await change();
+  await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+  return changed;
 }
 
 describe("an e-mail (MAIL-1)", () => {
@@ -125,8 +125,7 @@ describe("an e-mail (MAIL-1)", () => {
 
 describe("an attempt that fails (MAIL-2)", () => {
   const first = async (style: "resend" | "postmark", answer: Answer) => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService(style);
     service.answers.push(answer);
     const senders = sendersOf(service, style);
@@ -164,8 +163,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("is given to the next sender at once, and given up after the last delay", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("postmark");
     service.answers = Array<Answer>(50).fill("away");
     const bound = vi.fn(() => Promise.reject(Object.assign(new Error("try later"), { code: "E_INTERNAL" })));
@@ -185,8 +183,7 @@ describe("an attempt that fails (MAIL-2)", () => {
     ["breaks off", () => Promise.reject(new Error("Network connection lost."))],
     ["does not answer", () => new Promise<never>(() => {})],
   ])("and of which the platform's binding %s is given to no other, and not again (MAIL-3)", async (_, bound) => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const { setTimeout } = globalThis;
     vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number) =>
       setTimeout(work, ms === 15_000 ? 1 : ms)) as typeof setTimeout);
@@ -198,8 +195,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("and of which another attempt is under way at one sender is given to no other (MAIL-3)", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("resend");
     service.answers = ["same key"];
     const [http] = sendersOf(service, "resend");
@@ -216,8 +212,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("and whose answers are always lost is taken once, and ends before its key is forgotten (MAIL-3)", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("resend");
     service.answers = Array<Answer>(50).fill("cut");
     const senders = sendersOf(service, "resend");
@@ -233,8 +228,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("after one whose answer was lost is made at the same sender alone, whatever it says since (MAIL-3)", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("resend");
     service.answers = ["cut", "away", "busy", "no key"];
     const next: MailSender = { name: "next", is_repeatable: false, send: vi.fn() };
@@ -252,8 +246,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   it.each(["away", "busy"] as const)(
     "after one whose answer was lost ends as unknown before its key is forgotten: %s since (MAIL-3)",
     async (answer) => {
-      const { now } = await change();
-      await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+      const { now } = await changeOne();
       const service = openMailService("resend");
       service.answers = ["cut", ...Array<Answer>(500).fill(answer)];
       const senders = sendersOf(service, "resend");
@@ -272,8 +265,7 @@ describe("an attempt that fails (MAIL-2)", () => {
     ["comes late", "resend", 21 * HOUR],
     ["finds another sender", "postmark", 2 * MINUTE],
   ] as const)("after one whose answer was lost is none where it %s (MAIL-3)", async (_, style, later) => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("resend");
     service.answers = ["cut"];
     await send(sendersOf(service, "resend"), now);
@@ -284,8 +276,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("waits until the date that the only sender says", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("postmark");
     service.answers = ["busy", "away"];
     const until = Math.ceil((now + 2 * HOUR) / 1_000) * 1_000;
@@ -301,8 +292,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("because there are too many uses up none, whichever sender is asked, for three days", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("postmark");
     service.answers = Array<Answer>(500).fill("busy");
     const bound = vi.fn(() => Promise.reject(Object.assign(new Error("try later"), { code: "E_RATE_LIMIT_EXCEEDED" })));
@@ -323,8 +313,7 @@ describe("an attempt that fails (MAIL-2)", () => {
   });
 
   it("because there were too many is made as often as ever once there are fewer", async () => {
-    const { now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { now } = await changeOne();
     const service = openMailService("postmark");
     service.answers = [...Array<Answer>(20).fill("busy"), ...Array<Answer>(50).fill("away")];
     const senders = sendersOf(service, "postmark");
@@ -342,7 +331,9 @@ describe("an attempt that fails (MAIL-2)", () => {
   it("with an address that the platform refuses is not tried again", async () => {
     const { now } = await change();
     const bound = () => Promise.reject(Object.assign(new Error("suppressed"), { code: "E_RECIPIENT_SUPPRESSED" }));
-    const senders = mailSenders({ ...FROM, EMAIL: { send: bound } }, () => Promise.reject(new Error("no service")));
+    const senders = mailSenders({ ...MAIL_FROM, EMAIL: { send: bound } }, () =>
+      Promise.reject(new Error("no service")),
+    );
     await send(senders, now);
     expect((await rows()).map(({ status }) => status)).toEqual(Array(4).fill("refused"));
   });
@@ -368,8 +359,7 @@ describe("a process that ends in an attempt (MAIL-3)", () => {
 
 describe("a process that ends in an attempt, and what its sender says since (MAIL-3)", () => {
   it("is made at no other sender", async () => {
-    const { id, now } = await change();
-    await env.DB.prepare("delete from mails where id <> (select min(id) from mails)").run();
+    const { id, now } = await changeOne();
     const service = openMailService("resend");
     service.answers = ["away"];
     const next: MailSender = { name: "next", is_repeatable: false, send: vi.fn() };

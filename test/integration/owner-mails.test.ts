@@ -15,7 +15,7 @@ import { giveCode } from "../support/codes.ts";
 import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { makePayingProgram, makePayout, playOutside } from "../support/payouts.ts";
-import { call, makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { call, makePartner, makeProgram, testContext, type TestProgram, programOfPartner } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 
 beforeEach(async () => {
@@ -77,8 +77,7 @@ describe("what needs the owner (MAIL-11)", () => {
   });
 
   it("is a claim that waits", async () => {
-    const program = await makeProgram({ name: "Acme" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme" });
     await claim(program, partner.id, NOW);
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, NOW + MINUTE);
@@ -86,8 +85,7 @@ describe("what needs the owner (MAIL-11)", () => {
   });
 
   it("is for whoever is the owner when it is written (TEAM-5)", async () => {
-    const program = await makeProgram({ name: "Acme" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme" });
     const mailbox = openMailbox();
     await claim(program, partner.id, NOW);
     await mailbox.deliver(program.id, NOW + MINUTE);
@@ -193,8 +191,7 @@ describe("what needs the owner (MAIL-11)", () => {
   });
 
   it("is a promotion code that nobody has, once for each", async () => {
-    const program = await makeProgram({ name: "Acme" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme" });
     await giveCode(program, partner.id, { code: "HELD", provider: "provider_a" });
     const sell = (code: string) => {
       const discounts = [{ promotion_code: { id: `promo_${code}`, code }, coupon: null }];
@@ -311,8 +308,7 @@ describe("a flood of what needs the owner (MAIL-11)", () => {
   });
 
   it("is switched off with one click, one kind alone", async () => {
-    const program = await makeProgram({ name: "Acme", applications: "review" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme", applications: "review" });
     await apply(program, NOW);
     const mailbox = openMailbox();
     await mailbox.deliver(program.id, NOW + MINUTE);

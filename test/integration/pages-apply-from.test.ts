@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DAY, utcDay } from "../../src/lib/time.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { type TestProgram, programOfPartner } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
@@ -21,8 +21,7 @@ const FLOW = {
 
 /** 100.00 USD three days ago, and 100.00 USD and 2,000 JPY a day ago; at 20 %. */
 async function makeSold() {
-  const program = await makeProgram();
-  const partner = await makePartner(program);
+  const [program, partner] = await programOfPartner();
   const sell = async (days: number, amount: number, currency: string) => {
     const created = Math.floor((Date.now() - days * DAY) / 1_000);
     await sendA(program, sessionCompleted({ ref: partner.slug, amount, currency, created }));

@@ -9,7 +9,7 @@ import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makeStocked, pageAddress, pageRoutes } from "../support/stocked.ts";
-import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { signInOwner, signInPartner, textOf, type Visitor, programOfOwner } from "../support/visitor.ts";
 
 /** A fifth of each price is one unit of money below it. */
 const PRICES = { usd: 10_000, eur: 20_000, jpy: 5_000, kwd: 12_345 };
@@ -150,8 +150,7 @@ describe("a program with four currencies (PAGE-5)", () => {
     const table = /<table[^>]*aria-label="Payouts to prepare".*?<\/table>/s.exec(body)?.[0] ?? "";
     expect(table.match(/Ada Lovelace/g)).toHaveLength(1);
     expect(moneyIn(table)).toEqual(TWO);
-    const least = await makeProgram({ min_payout_cents: 10_000 });
-    const boss = await signInOwner(least);
+    const [least, boss] = await programOfOwner({ min_payout_cents: 10_000 });
     const { id: partner_id } = await makePartner(least);
     const little = { partner_id, amount_cents: 5_000, currency: "JPY", note: "x" };
     const { id } = (await least.api<{ id: string }>("POST", "/api/v1/commissions", little)).body;

@@ -6,7 +6,7 @@ import { makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
-import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
+import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor, programOfOwner } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 interface Commission {
@@ -53,8 +53,7 @@ async function sale(fields: Parameters<typeof sessionCompleted>[0] = {}): Promis
 
 describe("the trace of a payment", () => {
   it("answers why the commission is what it is: the rate, the flows tried with what they saw, the refund, the sum (PAY-14, PAGE-7)", async () => {
-    const traced = await makeProgram();
-    const visitor = await signInOwner(traced);
+    const [traced, visitor] = await programOfOwner();
     const ada = await makePartner(traced, { first_name: "Ada" });
     const flow = { action_type: "percentage", action_value: 20 };
     const large = [{ field: "txn_amount_cents", op: "gt", value: 20_000 }];
@@ -78,8 +77,7 @@ describe("the trace of a payment", () => {
   });
 
   it("says of a commission that was paid what it was, not a sum that is not so", async () => {
-    const traced = await makeProgram();
-    const visitor = await signInOwner(traced);
+    const [traced, visitor] = await programOfOwner();
     const ada = await makePartner(traced);
     await sendA(traced, sessionCompleted({ ref: ada.slug, amount: 10_000, payment_intent: "pi_paid" }));
     const { id } = await newest(traced);
@@ -106,8 +104,7 @@ describe("the trace of a payment", () => {
   });
 
   it("says why there is none, and recalculates a payment after the slug was corrected", async () => {
-    const lost = await makeProgram();
-    const visitor = await signInOwner(lost);
+    const [lost, visitor] = await programOfOwner();
     await sendA(lost, sessionCompleted({ ref: "typo", amount: 5_000 }));
     const { data } = (await lost.api<{ data: { id: string }[] }>("GET", "/api/v1/payments")).body;
     const path = `/dashboard/payments/${data[0]?.id}`;
@@ -199,8 +196,7 @@ describe("commissions", () => {
 
 describe("month end (PAGE-7)", () => {
   it("says of what rolls over how many there are, and never that nothing is approved", async () => {
-    const month = await makeProgram({ min_payout_cents: 1_000 });
-    const boss = await signInOwner(month);
+    const [month, boss] = await programOfOwner({ min_payout_cents: 1_000 });
     const jane = await makePartner(month);
     const preview = async () => textOf((await boss.get("/dashboard/payouts/new")).body);
     expect(await preview()).toContain("Nothing to pay out No commission that is approved is ready to pay");
@@ -218,8 +214,7 @@ describe("month end (PAGE-7)", () => {
   });
 
   it("previews, prepares once, pays by hand after a page that says so, and cancels", async () => {
-    const month = await makeProgram({ min_payout_cents: 1_000 });
-    const boss = await signInOwner(month);
+    const [month, boss] = await programOfOwner({ min_payout_cents: 1_000 });
     const [ada, bob, eve] = [await makePartner(month), await makePartner(month), await makePartner(month)];
     for (const [who, amount_cents] of [
       [ada, 5_000],
@@ -264,8 +259,7 @@ describe("month end (PAGE-7)", () => {
   });
 
   it("pays several at once only after a page that names them and their sum", async () => {
-    const many = await makeProgram();
-    const boss = await signInOwner(many);
+    const [many, boss] = await programOfOwner();
     for (const amount_cents of [1_000, 2_000, 3_000]) {
       const { id: partner_id } = await makePartner(many);
       const made = await many.api<{ id: string }>("POST", "/api/v1/commissions", {

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ID_PREFIXES } from "../../src/lib/id.ts";
 import { sendA } from "../support/ledger.ts";
-import { makePartner, makeProgram } from "../support/program.ts";
+import { makePartner, makeProgram, programOfPartner } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { makeStocked, type Stocked } from "../support/stocked.ts";
 import { makeVisitor, signInMember, signInOwner, textOf, type Visitor } from "../support/visitor.ts";
@@ -83,8 +83,7 @@ describe("the search of the dashboard (PAGE-25)", () => {
   );
 
   it("shows ten of each, whoever is called so first, and leads to all of them", async () => {
-    const program = await makeProgram();
-    const named = await makePartner(program, { slug: "ann", email: "first@partners.example" });
+    const [program, named] = await programOfPartner({}, { slug: "ann", email: "first@partners.example" });
     for (let i = 0; i < 11; i++) {
       await makePartner(program, { slug: `ann-${i}`, email: `ann-${i}@partners.example` });
       await sendA(program, sessionCompleted({ ref: "ann", customer: `cus_${i}`, email: "one@shop.example" }));

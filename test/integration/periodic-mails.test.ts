@@ -14,7 +14,7 @@ import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { runJob, serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram, programOfPartner } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { runClockFrom } from "../support/time.ts";
 import { signInPartner } from "../support/visitor.ts";
@@ -99,8 +99,7 @@ describe("the owner's week (MAIL-12)", () => {
   });
 
   it("says what waits and what was earned, by currency, and links to switch it off", async () => {
-    const program = await makeProgram({ name: "Acme", currency: "EUR" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme", currency: "EUR" });
     const monday = at("2027-03-22T07:00");
     await runJob(SUMMARIES, monday - 6 * DAY);
     await earn(program, partner.id, monday - 2 * DAY, { amount: 123_456 });
@@ -129,8 +128,7 @@ describe("the owner's week (MAIL-12)", () => {
   });
 
   it("counts no commission among what waits that approves itself, where the program says so", async () => {
-    const program = await makeProgram({ name: "Acme", currency: "EUR", auto_approve_days: 30 });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "Acme", currency: "EUR", auto_approve_days: 30 });
     const monday = at("2027-03-22T07:00");
     await runJob(SUMMARIES, monday - 6 * DAY);
     await earn(program, partner.id, monday - 2 * DAY, { amount: 5_000 });
@@ -243,8 +241,7 @@ describe("what partners earned (MAIL-13)", () => {
   });
 
   it("comes in the morning of the zone, and not before", async () => {
-    const program = await makeProgram({ time_zone: "America/Los_Angeles" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ time_zone: "America/Los_Angeles" });
     const start = startOfDayIn("America/Los_Angeles", at("2027-06-10T20:00"));
     await runJob(DIGESTS, start);
     await earn(program, partner.id, start + HOUR);
@@ -338,8 +335,7 @@ describe("what partners earned (MAIL-13)", () => {
   });
 
   it("says of what is taken off no more than is true: not all of it was refunded", async () => {
-    const program = await makeProgram({ currency: "EUR" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ currency: "EUR" });
     const start = at("2027-06-10T00:00");
     await runJob(DIGESTS, start);
     const rejected = await earn(program, partner.id, start - DAY, { amount: 1_000 });
@@ -356,8 +352,7 @@ describe("what partners earned (MAIL-13)", () => {
 
   it("takes off nothing that the owner has forgiven (COM-4)", async () => {
     runClockFrom(at("2027-06-10T12:00"));
-    const program = await makeProgram({ currency: "USD" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ currency: "USD" });
     await runJob(DIGESTS, Date.now());
     const sale = { payment_intent: "pi_1", amount: 25_000 };
     await sendA(program, sessionCompleted({ ...sale, ref: partner.slug }));
@@ -382,8 +377,7 @@ describe("what partners earned (MAIL-13)", () => {
   });
 
   it("loses and repeats no hour where the zone moves", async () => {
-    const program = await makeProgram({ time_zone: "Pacific/Auckland" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ time_zone: "Pacific/Auckland" });
     const start = at("2027-06-10T00:00");
     await runJob(DIGESTS, start);
     const zones = ["America/Los_Angeles", "Pacific/Kiritimati", "UTC", "Asia/Kathmandu"];

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createClaim, type ClaimInput } from "../../src/core/claims/claims.ts";
 import { report, sale } from "../support/api.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
-import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
+import { makePartner, programContext, type TestProgram, programOfPartner } from "../support/program.ts";
 import { chargeRefunded, customerEvent, invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { pageRoutes } from "../support/stocked.ts";
@@ -30,8 +30,7 @@ interface Scene {
 
 /** A program whose customers, and whose other partner, have the mark in all that is theirs. */
 async function scene(): Promise<Scene> {
-  const program = await makeProgram();
-  const jane = await makePartner(program, { slug: "jane" });
+  const [program, jane] = await programOfPartner({}, { slug: "jane" });
   await makePartner(program, {
     ...{ slug: `${MARK}-rival`, email: `${MARK}@rival.example`, first_name: `${MARK}First`, last_name: `${MARK}Last` },
   });

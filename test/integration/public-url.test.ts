@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
 import { makeApplication } from "../support/applications.ts";
 import { API_KEY_A, playOutside } from "../support/payouts.ts";
-import { makePartner, makeProgram, type Reply } from "../support/program.ts";
+import { makeProgram, type Reply, programOfPartner } from "../support/program.ts";
 import { openVendor } from "../support/provider-a-api.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
@@ -97,8 +97,7 @@ describe("a request that names another host (HTTP-19)", () => {
     });
     expect(link.body.url).toMatch(/^https:\/\/service\.example\/sign-in\?token=/);
 
-    const paying = await makeProgram({ provider_a_api_key: API_KEY_A, live_only: false });
-    const { id } = await makePartner(paying);
+    const [paying, { id }] = await programOfPartner({ provider_a_api_key: API_KEY_A, live_only: false });
     playOutside(openVendor({ keys: [API_KEY_A] }));
     const asked = vi.mocked(globalThis.fetch).mock.calls;
     const headers = { authorization: `Bearer ${paying.api_key}` };
@@ -154,8 +153,7 @@ describe("a deployment without PUBLIC_URL", () => {
   });
 
   it("answers 503 where an e-mail is for the link in it, and changes nothing then (HTTP-25)", async () => {
-    const program = await makeProgram();
-    const invited = await makePartner(program, {}, "invited");
+    const [program, invited] = await programOfPartner({}, {}, "invited");
     const applications = [await makeApplication(program), await makeApplication(program)] as const;
     const { sent, bindings } = mailbox();
     const mailing = at("https://affiliates.example", { ...FORGOTTEN, ...bindings });

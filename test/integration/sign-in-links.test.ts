@@ -7,7 +7,7 @@ import { confirmLink, createLinkByHand } from "../../src/core/sessions/sign-in.t
 import { openDatabase } from "../../src/db/client.ts";
 import type { Bindings } from "../../src/env.ts";
 import { openMailbox } from "../support/mailbox.ts";
-import { BASE_URL, makePartner, makeProgram, testContext } from "../support/program.ts";
+import { BASE_URL, makePartner, makeProgram, testContext, programOfPartner } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
 import { csrfIn, followLink, makeVisitor, requestLink, textOf } from "../support/visitor.ts";
 import { callWith, SILENT_QUEUE, watchDatabase } from "../support/watched-database.ts";
@@ -75,8 +75,7 @@ describe("a link that was used", () => {
 
 describe("the page of a link", () => {
   it("names the account that it signs in to: address, role and program (PAGE-2)", async () => {
-    const program = await makeProgram({ name: "<i>Acme</i>" });
-    const partner = await makePartner(program);
+    const [program, partner] = await programOfPartner({ name: "<i>Acme</i>" });
     const { owner_email } = program.program;
     const owner = await makeVisitor().get(`/sign-in?token=${await tokenOf(owner_email)}`);
     expect(textOf(owner.body)).toContain(`You sign in as ${owner_email} : Owner of <i>Acme</i>`);

@@ -1,4 +1,4 @@
-import { call, type Reply, type TestProgram } from "./program.ts";
+import { call, makePartner, makeProgram, type Reply, type TestProgram } from "./program.ts";
 
 export interface ImportReply {
   kind: string;
@@ -29,6 +29,13 @@ export function sendImport(
     headers: { authorization: `Bearer ${program.api_key}`, "content-type": "text/csv", ...headers },
     body: file as BodyInit,
   });
+}
+
+/** A program with partners of these slugs, each with an address made of its slug. */
+export async function programWith(...slugs: string[]): Promise<TestProgram> {
+  const program = await makeProgram();
+  for (const slug of slugs) await makePartner(program, { slug, email: `${slug}@partners.example` });
+  return program;
 }
 
 export function countsOf({ added, completed, unchanged, left_out, refused }: ImportReply): number[] {

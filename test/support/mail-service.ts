@@ -1,4 +1,5 @@
 /** An HTTP service that sends e-mails, played: it takes requests as Resend's or Postmark's API does, and refuses as they do. */
+import { mailSenders, type MailSender, type MailSettings } from "../../src/core/mails/senders.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
 
 export const MAIL_SERVICE = "https://mail.example/api";
@@ -98,4 +99,12 @@ export function openMailService(style: keyof typeof APIS): MailService {
     },
   };
   return service;
+}
+
+export const MAIL_FROM = { EMAIL_FROM: "service@example.com", ENVIRONMENT: "production" };
+
+/** The senders of a deployment that sends by this service. */
+export function sendersOf(service: MailService, style: string, more: Partial<MailSettings> = {}): MailSender[] {
+  const http = { EMAIL_API_URL: MAIL_SERVICE, EMAIL_API_KEY: MAIL_KEY, EMAIL_API_STYLE: style };
+  return mailSenders({ ...MAIL_FROM, ...http, ...more }, service.fetch);
 }

@@ -42,7 +42,7 @@ export const PLANTS: readonly Plant[] = [
         put: "void [ctx, event_id];",
       },
       {
-        file: "src/core/payouts/generate.ts",
+        file: "src/core/payouts/payable.ts",
         find: "and (${c}.amount_cents < 0\n",
         put: "and (0\n",
       },
@@ -128,7 +128,7 @@ export const PLANTS: readonly Plant[] = [
     "(2n * product + divisor) / (2n * divisor)",
     "(2n * product + divisor - 1n) / (2n * divisor)",
   ]),
-  plant("payout: a disputed commission is paid", "core/payouts/generate.ts", [
+  plant("payout: a disputed commission is paid", "core/payouts/payable.ts", [
     "(${c}.flagged = 1 and ${c}.review_reason is 'disputed')",
     "(${c}.flagged = 1 and ${c}.review_reason is 'refuted')",
   ]),
@@ -136,7 +136,7 @@ export const PLANTS: readonly Plant[] = [
     "u.settled_revision < u.facts_revision)",
     "u.settled_revision > u.facts_revision)",
   ]),
-  plant("payout: exactly the least amount is not paid", "core/payouts/generate.ts", [
+  plant("payout: exactly the least amount is not paid", "core/payouts/payable.ts", [
     "when ${sum} < (select min_payout_cents",
     "when ${sum} <= (select min_payout_cents",
   ]),
@@ -229,13 +229,13 @@ export const PLANTS: readonly Plant[] = [
     "const isSame = recorded !== null && recorded.decided_on === decided_on;",
   ]),
   {
-    ...plant("payouts: the month leaves out what no canceled payout held", "core/payouts/generate.ts", [
+    ...plant("payouts: the month leaves out what no canceled payout held", "core/payouts/payable.ts", [
       " and ${isOfPeriod(alias, sql`x.period_end`)}`",
       "`",
     ]),
     seed: 1_548,
   },
-  plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/generate.ts", [
+  plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/payable.ts", [
     "${c}.kind = 'clawback' and ${c}.amount_cents > 0",
     "0 and ${c}.kind = 'clawback' and ${c}.amount_cents > 0",
   ]),

@@ -54,7 +54,7 @@ export function recordApprovals(ctx: ProgramCtx, which: SQL): Write {
 /**
  * Marks the payments of commissions `c` that `which` selects as unsettled if differences (clawbacks) depend on them: a
  * decision, or canceling a payout, changes the amount of the differences. Part of the transaction of the change; its
- * caller settles them next, and until then no payout takes them (`payouts/generate.ts`).
+ * caller settles them next, and until then no payout takes them (`payouts/payable.ts`).
  */
 export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
   return unsettleEarning(ctx, which, hasDifferences(sql`payments.id`));

@@ -3,7 +3,7 @@ import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
 import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
-import { LARGEST_BALANCE, NOTHING, type Cents } from "../../domain/money.ts";
+import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
 import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
 import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
@@ -19,20 +19,10 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
-import { isSettled } from "../ledger/decisions.ts";
+import { payable, payableSums, skipReason, type Chunk, type GenerationInput } from "./payable.ts";
 import { sealRecipient } from "./recipient.ts";
 import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
-import { isWithoutDetails, partnerLacksDetails } from "./take-details.ts";
-
-export interface GenerationInput {
-  /** Milliseconds. Stored on the payouts; commissions that rolled over from before it are paid as well. */
-  period_start: number | null;
-  /** Milliseconds; commissions from before it count (`isOfPeriod`), and later negative ones. */
-  period_end: number;
-  dry_run: boolean;
-  /** Leaves out commissions that a payout canceled after `period_end` can have contained, except debts. */
-  spare_canceled?: boolean;
-}
+import { isWithoutDetails } from "./take-details.ts";
 
 /** A partner's payable commissions in one currency. */
 export interface PayableSum {
@@ -113,75 +103,6 @@ export async function generatePayouts(caller: Caller, input: GenerationInput): P
     }
   }
   return report(caller, input, stems);
-}
-
-/** A range of partner ids, excluding `after`. */
-export interface Chunk {
-  after: string;
-  upto: string;
-}
-
-/**
- * Whether a row belongs before `period_end`: by its date, or as a later grant for a sale of then (OUT-1). Debts start
- * no period.
- */
-export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
-  const c = sql.raw(alias);
-  const end = typeof period_end === "number" ? sql`${iso(period_end)}` : period_end;
-  return sql`(${c}.created_at < ${end} or (${c}.kind = 'clawback' and ${c}.amount_cents > 0
-    and exists (select 1 from commissions s where s.id = ${c}.source_commission_id and s.created_at < ${end})))`;
-}
-
-/**
- * The payable rows of a program: approved, in no payout, from before the end or negative (at any date), and of a
- * payment whose rows match its facts and decisions; one that is being settled waits for the next run.
- */
-export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
-  const c = sql.raw(alias);
-  const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
-    and x.status = 'canceled' and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
-  // The literals are those of the partial index commissions_payable.
-  return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
-    and (${c}.amount_cents < 0
-      or (${isOfPeriod(alias, period_end)} ${spare_canceled ? sql`and not exists (${canceled})` : sql``}))
-    and ${isSettled(sql`${c}.payment_id`)}`;
-}
-
-/** True, as 1, for a row about which a dispute is open: it enters no payout (PAY-10). */
-function disputed(alias: string): SQL {
-  const c = sql.raw(alias);
-  return sql`(${c}.flagged = 1 and ${c}.review_reason is 'disputed')`;
-}
-
-/** The rows of a program that a run from this state could pay. */
-function payable(ctx: Reader, alias: string, input: GenerationInput): SQL {
-  return sql`${dueOf(ctx.programId, alias, input)} and not ${disputed(alias)}`;
-}
-
-/**
- * Why the payable commissions `c` of one partner `p` and currency make no payout, null if they do. A payout is too
- * large if it would take the program's sum in payouts beyond the limit of a balance (PAY-22). That is looked up by
- * currency only if it is possible in any: otherwise a row for each partner would be read in vain.
- */
-function skipReason(ctx: Reader): SQL {
-  const sum = sql.raw("sum(c.amount_cents)");
-  const room = (of: SQL) => sql`${literal(LARGEST_BALANCE)} - (select coalesce(max(b.amount_cents), 0) from balances b
-    where b.program_id = ${ctx.programId} and b.partner_id = '' and ${of} and b.account = 'in_payout')`;
-  return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
-    when ${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = c.currency`)} then 'too_large'
-    when ${sum} < (select min_payout_cents from programs where id = ${ctx.programId})
-    then 'below_minimum' end`;
-}
-
-/** The sums by partner and currency, each with its `skipReason`; disputed ones are separate sums, and skipped. */
-function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
-  const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
-  return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
-      count(*) as commission_count, p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
-      case when ${disputed("c")} then 'disputed' else ${skipReason(ctx)} end as reason
-    from commissions c cross join partners p on p.id = c.partner_id
-    where ${dueOf(ctx.programId, "c", input)} ${within}
-    group by c.partner_id, c.currency, ${disputed("c")}`;
 }
 
 /** A partner weighs as much as this many commissions. */

@@ -8,7 +8,8 @@ import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import type { Program } from "../kernel/rows.ts";
 import { daysBefore } from "../ledger/decisions.ts";
-import { chunksOf, dueOf, generateNext, isOfPeriod, type Chunk, type GenerationInput } from "./generate.ts";
+import { chunksOf, generateNext } from "./generate.ts";
+import { dueOf, isOfPeriod, type Chunk, type GenerationInput } from "./payable.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 const PROGRAMS_AT_ONCE = 50;

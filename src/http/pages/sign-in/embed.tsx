@@ -7,7 +7,7 @@ import { framedBy, page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import { limitByAddress } from "../limited.ts";
 import { homeOf } from "../return-to.ts";
-import { Welcome } from "./sign-in.tsx";
+import { Welcome } from "./pages.tsx";
 import { programText } from "../parts/shown-name.ts";
 import { sentFields } from "../act.ts";
 

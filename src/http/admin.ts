@@ -16,7 +16,8 @@ import { PROGRAM } from "../resources/program.ts";
 import { connectOf } from "./connect.ts";
 import { newProgramShard } from "./new-program-shard.ts";
 import { created, json, NOTHING, ok, operatorRoute, optionalJson } from "./route.ts";
-import { email, pageQuery } from "./validate.ts";
+import { email } from "../resources/input.ts";
+import { pageQuery } from "./validate.ts";
 
 export const programCreate = z.strictObject({
   name: PROGRAM.name.write,

@@ -5,8 +5,6 @@ import { DAY } from "../lib/time.ts";
 // eslint-disable-next-line import/no-unassigned-import -- sets the error messages of every schema
 import "./messages.ts";
 
-export { cents, email, percentage, text } from "../resources/input.ts";
-
 /** An object schema with exactly the fields of a verb's `Input`; unknown fields of a request are refused. */
 export function takes<Input>() {
   return <S extends { [K in keyof Input]-?: z.core.$ZodType<Input[K] | undefined> }>(

@@ -5,7 +5,8 @@ import { viewApplication, viewApplicationData } from "../../core/kernel/views.ts
 import { pageReply } from "../page-reply.ts";
 import { applicationQuery } from "../queries.ts";
 import { json, NOTHING, ok, optionalJson, route } from "../route.ts";
-import { givenId, text } from "../validate.ts";
+import { text } from "../../resources/input.ts";
+import { givenId } from "../validate.ts";
 
 /** As many as a page of the list shows: each is a transaction of its own. */
 export const MAX_DECIDED = 20;

@@ -5,7 +5,8 @@ import { MAX_CLAIM_NOTE } from "../../domain/claim.ts";
 import { pageReply } from "../page-reply.ts";
 import { claimQuery } from "../queries.ts";
 import { ok, optionalJson, route } from "../route.ts";
-import { takes, text } from "../validate.ts";
+import { text } from "../../resources/input.ts";
+import { takes } from "../validate.ts";
 
 export const claimGrant = takes<GrantInput>()({ payment_id: text(64).optional() });
 export const claimDecline = takes<DeclineInput>()({ note: text(MAX_CLAIM_NOTE).nullish() });

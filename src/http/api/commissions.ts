@@ -14,7 +14,8 @@ import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { pageReply } from "../page-reply.ts";
 import { commissionQuery } from "../queries.ts";
 import { asIs, created, json, ok, route } from "../route.ts";
-import { cents, givenId, takes, text, timeRange } from "../validate.ts";
+import { cents, text } from "../../resources/input.ts";
+import { givenId, takes, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 

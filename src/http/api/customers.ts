@@ -3,7 +3,7 @@ import { eraseCustomer } from "../../core/customers/erase.ts";
 import { LONGEST_ADDRESS } from "../../domain/email.ts";
 import { isAddress } from "../../domain/erasure.ts";
 import { json, ok, route } from "../route.ts";
-import { text } from "../validate.ts";
+import { text } from "../../resources/input.ts";
 
 /** An address as a payment provider may have sent it, so looser than the addresses the service itself writes to. */
 export const erasure = z.strictObject({

@@ -6,7 +6,7 @@ import type { Report, ReportedCustomer } from "../../providers/provider.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { instant } from "../../providers/wire.ts";
 import { json, ok, route } from "../route.ts";
-import { cents, email, text } from "../validate.ts";
+import { cents, email, text } from "../../resources/input.ts";
 
 export const ownId = z
   .string()

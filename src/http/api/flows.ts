@@ -6,7 +6,8 @@ import { viewFlow } from "../../core/kernel/views.ts";
 import { createShape } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
-import { applyFrom, givenId, percentage, takes } from "../validate.ts";
+import { percentage } from "../../resources/input.ts";
+import { applyFrom, givenId, takes } from "../validate.ts";
 
 export const flowCreate = takes<FlowInput & ApplyFrom>()({ ...createShape(FLOW), apply_from: applyFrom });
 

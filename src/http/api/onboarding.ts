@@ -4,7 +4,7 @@ import { forgetAccount, startOnboarding, type Onboarding } from "../../core/part
 import { publicUrl } from "../../lib/public-url.ts";
 import { connectOf } from "../connect.ts";
 import { created, json, ok, optionalJson, route } from "../route.ts";
-import { text } from "../validate.ts";
+import { text } from "../../resources/input.ts";
 
 const webAddress = z
   .url({ protocol: /^https?$/ })

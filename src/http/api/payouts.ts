@@ -12,7 +12,8 @@ import { connectOf } from "../connect.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutQuery } from "../queries.ts";
 import { csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
-import { text, timeRange } from "../validate.ts";
+import { text } from "../../resources/input.ts";
+import { timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
 const instant = timeRange.shape.from;

@@ -4,7 +4,7 @@ import type { Program } from "../../../core/kernel/rows.ts";
 import { MAX_ANSWER, readQuestion } from "../../../domain/application.ts";
 import { constantTimeEqualText, hmacSha256, randomToken, toHex } from "../../../lib/crypto.ts";
 import { DAY, iso, SECOND } from "../../../lib/time.ts";
-import { email, text } from "../../validate.ts";
+import { email, text } from "../../../resources/input.ts";
 import { parseInput, type FormFields, type Parsed, type Problems } from "../forms.ts";
 import { Checkbox, Field, Form, TextArea } from "../parts/form.tsx";
 import { isVisible } from "../../../domain/visible.ts";

@@ -6,7 +6,7 @@ import { isDate } from "../../../domain/time-zone.ts";
 import { claimDomain, MAX_ORDER_ID, type ClaimAnswer } from "../../../domain/claim.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { PageEnv } from "../../session.ts";
-import { text } from "../../validate.ts";
+import { text } from "../../../resources/input.ts";
 import { type FormFields, parseInput, refusalOf, type Parsed, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
 import { ANSWER_TEXTS, CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";

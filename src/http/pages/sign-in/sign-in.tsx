@@ -28,7 +28,7 @@ import {
   startSession,
   type PageEnv,
 } from "../../session.ts";
-import { email } from "../../validate.ts";
+import { email } from "../../../resources/input.ts";
 import { hashNetworks } from "../../rate-limit.ts";
 import { parseInput } from "../forms.ts";
 import { limitByAddress } from "../limited.ts";

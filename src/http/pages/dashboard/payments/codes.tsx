@@ -9,7 +9,7 @@ import { MAX_CODE } from "../../../../domain/code.ts";
 import type { PageEnv } from "../../../session.ts";
 import { codeCreate } from "../../../api/codes.ts";
 import { streamOf } from "../../../api/payouts.ts";
-import { text } from "../../../validate.ts";
+import { text } from "../../../../resources/input.ts";
 import { type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
 import { CodeStatsCard } from "../../parts/code-stats.tsx";

@@ -8,6 +8,7 @@ import type { Scope } from "../domain/scope.ts";
 import type { AppEnv } from "../env.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 import type { ReplyName } from "./openapi/replies.ts";
+import type { RequestName } from "./openapi/request-examples.ts";
 import type { Tag } from "./openapi/tags.ts";
 import { detailsOf } from "./validate.ts";
 
@@ -73,17 +74,17 @@ export interface Route extends Documented {
 }
 
 /** A body of JSON: 415 for another media type, 400 for broken JSON, 422 with the field's path. */
-export function json<S extends z.ZodType>(name: string, schema: S): RequestBody<S, "required"> {
+export function json<S extends z.ZodType>(name: RequestName, schema: S): RequestBody<S, "required"> {
   return { name, schema, kind: "required" };
 }
 
 /** The same for an action that needs no body: an empty one is `{}` (HTTP-22). */
-export function optionalJson<S extends z.ZodObject>(name: string, schema: S): RequestBody<S, "optional"> {
+export function optionalJson<S extends z.ZodObject>(name: RequestName, schema: S): RequestBody<S, "optional"> {
   return { name, schema, kind: "optional" };
 }
 
 /** A body that the handler reads; `schema` is for the document. Another media type is 415. */
-export function raw<S extends z.ZodType>(name: string, media_type: string, schema: S): RequestBody<S, "raw"> {
+export function raw<S extends z.ZodType>(name: RequestName, media_type: string, schema: S): RequestBody<S, "raw"> {
   return { name, schema, kind: "raw", media_types: [media_type] };
 }
 

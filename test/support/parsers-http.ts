@@ -55,7 +55,7 @@ const READS = route("GET /api/v1/tried", {
 });
 const TAKES = route("POST /api/v1/tried", {
   ...DOCUMENTED,
-  body: json("Tried", partnerCreate),
+  body: json("PartnerCreate", partnerCreate),
   reply: ok("Deleted", "Taken."),
   handle: ({ body: taken }) => taken,
 });

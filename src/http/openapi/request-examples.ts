@@ -13,8 +13,7 @@ const flowCreate = pick(exampleOf(FLOW), ["name", "action_type", "action_value",
 const endpointCreate = pick(exampleOf(ENDPOINT), ["url", "events"]);
 const apiKeyCreate = pick(exampleOf(API_KEY), ["name", "scopes", "expires_at"]);
 
-/** An example of each request body of the API and the operator, by the name of its schema. */
-export const REQUEST_EXAMPLES: Record<string, unknown> = {
+const EXAMPLES = {
   ProgramCreate: { name: "Example Shop", owner_email: "owner@example.com", domain: "shop.example.com" },
   SignInLinkCreate: { email: "owner@example.com" },
   Reconcile: {},
@@ -62,3 +61,9 @@ export const REQUEST_EXAMPLES: Record<string, unknown> = {
   CustomerErase: { email: "customer@example.com" },
   Click: { program_id: id("prog"), ref: "jane", landing: "/pricing", referrer: "https://blog.example.com/review" },
 };
+
+/** The name of a request body's schema: a name without an example does not compile. */
+export type RequestName = keyof typeof EXAMPLES;
+
+/** An example of each request body of the API and the operator, by the name of its schema. */
+export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = EXAMPLES;

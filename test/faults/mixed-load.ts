@@ -23,7 +23,7 @@ export interface Purchase {
   events: VendorEvent[];
   refund: { event: VendorEvent; cents: number } | null;
   refundEvent: (cents: number) => Unsent;
-  /** In full; a refunded one is not disputed, nor the other way around. */
+  /** Refunded in full; a refunded one is not disputed, nor the other way around. */
   dispute: { opened: VendorEvent; lost: VendorEvent | null } | null;
   /** Null if the provider does not have it. */
   disputeEvents: { opened: Unsent; lost: Unsent } | null;

@@ -1,4 +1,4 @@
-/** A page reports the change that was made, whatever the state of the changed row (PAGE-7, PAGE-8). */
+/** A page reports the change that was made, in any state of the changed row (PAGE-7, PAGE-8). */
 import { beforeEach, describe, expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";

@@ -1,4 +1,4 @@
-/** Pages show and accept times in the program's time zone, whatever its clock changes (PAGE-23). */
+/** Pages show and accept times in the program's time zone, across its clock changes (PAGE-23). */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readCsv } from "../support/csv.ts";
@@ -174,7 +174,7 @@ describe("a clock change", () => {
 });
 
 describe("a day of 23 hours as a filter", () => {
-  /** In New York on that day: its first and last half hour, and the adjacent half hours. */
+  /** That day in New York: its first and last half hour, and the adjacent half hours. */
   const INSTANTS = {
     "the day before, 23:30": "2026-03-08T04:30:00.000Z",
     "00:30": "2026-03-08T05:30:00.000Z",

@@ -284,7 +284,7 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     const statuses = [];
     for (let i = 0; i < 7; i++) statuses.push((await link()).status);
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    // In that case no link is requested and no event is written.
+    // No link is requested then, and no event is written.
     expect(vendor.links).toHaveLength(5);
     const log = await program.api<{ total: number }>("GET", "/api/v1/events?type=account_link.created");
     expect(log.body.total).toBe(5);

@@ -244,7 +244,7 @@ describe("an open transfer", () => {
     await reconcileAt(vendor, later(1));
     expect(await payoutById(payout.id)).toMatchObject({ status: "processing", failure_code: "api_key_replaced" });
     expect(vendor.calls.filter(({ method }) => method === "POST")).toHaveLength(1);
-    // The outcome of a found transfer is a fact, whoever finds it.
+    // The outcome of a found transfer is a fact for any key.
     await reconcileAt(vendor, later(3));
     expect((await payoutById(payout.id)).status).toBe("paid");
   });

@@ -1,4 +1,4 @@
-/** Events from the providers' lists, whatever their age and number. */
+/** Events from the providers' lists, of any age and number. */
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readEventLists } from "../../src/core/inbound/read-list.ts";

@@ -55,7 +55,7 @@ async function inAnyOrder(fields: ProgramFields, events: readonly Event[], among
   return owned;
 }
 
-/** In the order of occurrence, reversed, and with the newest first. */
+/** Sorted by occurrence, reversed, and with the newest first. */
 function inSomeOrders(events: readonly Event[]) {
   return inAnyOrder({}, events, [[...events], events.toReversed(), [events.at(-1)!, ...events.slice(0, -1)]]);
 }

@@ -1,4 +1,4 @@
-/** Leads, sales and new customers by day: triggers keep the counts, in whatever order payments change. */
+/** Leads, sales and new customers by day: triggers keep the counts, in any order of changes. */
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";

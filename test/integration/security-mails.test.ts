@@ -1,4 +1,4 @@
-/** Every owner is e-mailed about each change of access, whoever makes it and from wherever (PROOF-4). */
+/** Every owner is e-mailed about each change of access, by anyone and from anywhere (PROOF-4). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";

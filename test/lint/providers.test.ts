@@ -254,7 +254,7 @@ describe("a text that names two vendors", () => {
 /** The folders one of whose files has this text. */
 const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** For each vendor's folder: true, or the reason why the texts do not apply to it. */
+/** By vendor folder: true, or the reason why the texts do not apply to it. */
 type Answers = Readonly<Record<string, string | true>>;
 
 /**

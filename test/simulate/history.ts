@@ -41,7 +41,7 @@ const WORDS = { pending: "reopen", approved: "approve", rejected: "reject" } as 
 /** As the service stored it. */
 interface History {
   changes: Moment[];
-  /** By payment: the last change before its first report as paid. */
+  /** Keyed by payment: the last change before its first report as paid. */
   seen: Map<string, Moment | undefined>;
   /** Times by customer, and by commission. */
   imported: Map<string, number>;

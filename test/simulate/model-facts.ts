@@ -20,7 +20,7 @@ export interface Said {
 export interface Adjustment {
   id: string;
   at: number;
-  /** Of two at one moment, the later stage counts. */
+  /** The later stage of two at one moment counts. */
   stage: number;
   amount: number;
   /** Tax included, as provider A reports it. */

@@ -116,7 +116,7 @@ export async function unflushed(name: string = HERE): Promise<number> {
   return object.last - (cursors.get(object.epoch) ?? 0);
 }
 
-/** Waits until the clicks of an object are recorded, by whichever flush. */
+/** Waits until the clicks of an object are recorded, by any flush. */
 export async function recorded(name: string = HERE): Promise<void> {
   await flush(name);
   await eventually(async () => expect(await unflushed(name)).toBe(0));

@@ -65,7 +65,7 @@ export type Bought = Extract<Chapter, { do: "buy" | "subscribe" | "renew" | "upg
   discount?: Discount | null;
 };
 
-/** The owner's server reports who brought a customer, at whichever provider. */
+/** The owner's server reports who brought a customer, at any provider. */
 export interface Lead {
   do: "lead";
   ref: string;

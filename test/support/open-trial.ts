@@ -10,7 +10,7 @@ import type { Trial } from "./trial.ts";
 export const PROGRAMS = 500;
 /** A live-mode key, the only mode that programs accept. */
 const API_KEY = "rk_live_of_trials";
-/** With many databases the number of programs in each matters; the test of one database has the most rows. */
+/** Many databases share the programs; the test of one database has the most rows. */
 const MOST_OF_MANY = 10_000;
 
 /** Programs `first`, `first + step`, …, each with a row that is due, the second one of the first database with the most. */

@@ -78,7 +78,7 @@ describe("the rows of a payment", () => {
           const isDenied = (row: LedgerRow) =>
             row.kind === "clawback" && row.status === "rejected" && row.amount_cents > 0;
           for (const row of rows.filter(isDenied)) {
-            // A denied amount stays denied, in whichever currency the partner was paid.
+            // A denied amount stays denied, in any currency.
             const isGiven = rows.some((other) => other.partner_id === row.partner_id && isLocked(other));
             if (isGiven) expect(after).toContainEqual(row);
           }

@@ -75,7 +75,7 @@ const KEPT_DAYS = 90;
 
 export interface Measured {
   flush_delay_ms: number;
-  /** With so many waiting clicks, an object flushes itself after so long. */
+  /** An object with so many waiting clicks flushes itself after so long. */
   dense: { clicks: number; delay_ms: number };
   /** Objects of a region and database: one up to so many clicks a second, else so many. */
   shards: number;

@@ -3,7 +3,7 @@ import type { BatchItem } from "drizzle-orm/batch";
 import { DrizzleD1Database, SQLiteD1Session } from "drizzle-orm/d1";
 import { wrapDatabase } from "./wrap-database.ts";
 import { boundedDatabase } from "./bounded-database.ts";
-import { joined } from "./parts.ts";
+import { joinParts } from "./parts.ts";
 import { DirectDialect } from "./query-text.ts";
 
 export type Database = DrizzleD1Database & { $client: D1Database };
@@ -63,7 +63,7 @@ function prepare(statement: Statement): PreparedQuery {
 }
 
 /** A statement for `runBatch` whose text is made once, with `sql.placeholder`s: making it is costly. */
-export function reusable<T extends Statement>(
+export function reusableStatement<T extends Statement>(
   build: (db: Database) => T,
 ): (db: Database, values: Record<string, unknown>) => T {
   let made: { query: PreparedQuery; sql: string; params: unknown[] } | undefined;
@@ -96,7 +96,7 @@ export function literal(value: number | string): SQL {
 
 /** A list of the service's own words, for `in`. */
 export function literals(words: readonly string[]): SQL {
-  return sql`(${joined(words.map(literal), sql`, `, "different")})`;
+  return sql`(${joinParts(words.map(literal), sql`, `, "different")})`;
 }
 
 /** The `literal` of a number for `limit` of a built query, whose type does not accept SQL. */

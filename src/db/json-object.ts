@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { JsonText } from "./page.ts";
-import { joined } from "./parts.ts";
+import { joinParts } from "./parts.ts";
 
 /**
  * SQL for a JSON object of these columns of a row of the selected table, identical to the result of drizzle and
@@ -31,7 +31,7 @@ export function jsonObject<T>(
   endPlain();
   const own = sql.raw(parts.join(" || ',' || "));
   const others = Object.entries(nested).map(([name, text]) => sql`${sql.raw(` || ',"${name}":' || `)}${text}`);
-  return sql`'{' || ${joined([own, ...others], sql``, "different")} || '}'` as SQL<JsonText<T>>;
+  return sql`'{' || ${joinParts([own, ...others], sql``, "different")} || '}'` as SQL<JsonText<T>>;
 }
 
 /** SQL for JSON of a table's rows as `view` shows them, which only picks fields; `nested` adds fields. */
@@ -46,7 +46,7 @@ export function jsonOf<Table extends SQLiteTable, Row extends object, View exten
 /** SQL for a JSON object of exactly the fields of `T`, each from its expression; at most 16. */
 export function jsonFields<T>(fields: { [K in keyof T]: SQL }): SQL<JsonText<T>> {
   const parts = Object.entries<SQL>(fields).map(([name, value]) => sql`${sql.raw(`'${name}'`)}, ${value}`);
-  return sql`json_object(${joined(parts, sql`, `, "different")})` as SQL<JsonText<T>>;
+  return sql`json_object(${joinParts(parts, sql`, `, "different")})` as SQL<JsonText<T>>;
 }
 
 /** D1 guarantees only 32 arguments to a function: names and values. */

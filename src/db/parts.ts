@@ -21,7 +21,7 @@ class Parts extends SQL {
 }
 
 /** Joins at most `most` parts; tests refuse a part that would not fit (`assertFits`). Lists of data are one JSON parameter. */
-export function joined(parts: readonly SQL[], between: SQL, most: Most): SQL {
+export function joinParts(parts: readonly SQL[], between: SQL, most: Most): SQL {
   return new Parts(sql.join([...parts], between), parts, most);
 }
 

@@ -47,7 +47,7 @@ export const percent = column<Percent>(Number.isFinite);
 /** A condition, as SQLite returns it. */
 export const flag = column<0 | 1>((value) => value === 0 || value === 1);
 
-export function orNull<Value>(of: Column<Value>): Column<Value | null> {
+export function nullable<Value>(of: Column<Value>): Column<Value | null> {
   return column((value) => value === null || of.holds(value), of.isAmount);
 }
 
@@ -61,7 +61,7 @@ export function columnsOf<Table extends SQLiteTable, Name extends keyof Table["$
 ): Columns<Pick<Table["$inferSelect"], Name>> {
   const all = Object.entries(getTableColumns(table)).map(([name, { columnType, notNull }]) => {
     const of = column<unknown>((value) => STORED[columnType]?.(value) ?? false);
-    return [name as Name, notNull ? of : orNull(of)] as const;
+    return [name as Name, notNull ? of : nullable(of)] as const;
   });
   const columns = names.length === 0 ? all : all.filter(([name]) => names.includes(name));
   return Object.fromEntries(columns) as Columns<Pick<Table["$inferSelect"], Name>>;
@@ -97,7 +97,7 @@ function checkAmounts(rows: readonly object[], amounts: readonly (readonly [stri
 }
 
 /** The rows of `query`, each of `shape`: a statement that can be batched or awaited. */
-export function shaped<S extends Shape>(db: Database, shape: S, query: SQL) {
+export function selectRows<S extends Shape>(db: Database, shape: S, query: SQL) {
   const statement = db.all<Row<S>>(query);
   const amounts = Object.entries(shape).filter(([, { isAmount }]) => isAmount);
   if (!checked && amounts.length === 0) return statement;

@@ -29,16 +29,16 @@ function splitCodes(cell: string): string[] {
 export function readCodes(cell: string, params: readonly string[]): CellReading<string[]> {
   const codes: string[] = [];
   for (const part of splitCodes(cell)) {
-    if (part.length > MAX_LINK) return { ok: false, message: `${quoted(part)} is too long for a code or a link.` };
+    if (part.length > MAX_LINK) return { ok: false, message: `${quoteCell(part)} is too long for a code or a link.` };
     const code = /[/?]/.test(part) ? codeInLink(part, params) : part;
     if (code === null) {
       return {
         ok: false,
-        message: `${quoted(part)} is a link without ${params.map((param) => `?${param}=`).join(", ")}.`,
+        message: `${quoteCell(part)} is a link without ${params.map((param) => `?${param}=`).join(", ")}.`,
       };
     }
     if (!SLUG_PATTERN.test(code)) {
-      return { ok: false, message: `${quoted(code)} cannot be a slug, which is 1 to 64 letters, digits, - or _.` };
+      return { ok: false, message: `${quoteCell(code)} cannot be a slug, which is 1 to 64 letters, digits, - or _.` };
     }
     if (codes.length >= MAX_CODES) return { ok: false, message: `At most ${MAX_CODES} codes per line are allowed.` };
     if (!codes.some((other) => other.toLowerCase() === code.toLowerCase())) codes.push(code);
@@ -96,7 +96,7 @@ export function readStatus(
   const word = wordKey(cell);
   const value = (Object.hasOwn(own, word) ? own[word] : undefined) ?? STATUSES.get(word);
   if (value !== undefined) return { ok: true, value };
-  return { ok: false, message: `${quoted(cell)} is not a known state: write active, invited or deactivated.` };
+  return { ok: false, message: `${quoteCell(cell)} is not a known state: write active, invited or deactivated.` };
 }
 
 /** Names of payout methods; the caller adds the provider's name for the transfer method. */
@@ -154,7 +154,7 @@ export function readPayoutMethod(
   const named = new Set(words.map(methodOf));
   const [only] = named;
   if (named.size === 1 && only !== undefined) return { ok: true, value: only };
-  return { ok: false, message: `${quoted(cell)} is not a known payout method.` };
+  return { ok: false, message: `${quoteCell(cell)} is not a known payout method.` };
 }
 
 const NOT_REFERRED = new Set([
@@ -181,6 +181,6 @@ export function splitName(name: string): { first_name: string | null; last_name:
 }
 
 /** A cell as a message quotes it. */
-export function quoted(text: string): string {
+export function quoteCell(text: string): string {
   return `“${text.length > 60 ? `${text.slice(0, 60).toWellFormed()}…` : text}”`;
 }

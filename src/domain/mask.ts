@@ -27,7 +27,7 @@ export function maskAccount(id: string): string {
 }
 
 /** Masks values shown side by side; different ones with one mask are marked: `w****a@example.com (a different one)`. */
-export function maskedApart<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
+export function maskDistinctly<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
   const shown = new Map<Value, Shown | string>();
   return (value) => {
     const known = shown.get(value);

@@ -14,7 +14,7 @@ export const VENDOR_TROUBLES = [
 export type VendorTrouble = (typeof VENDOR_TROUBLES)[number];
 
 /** Whether the failure passes without action, so that an early retry is useful. */
-export function isPassing(reason: VendorTrouble): boolean {
+export function isTemporary(reason: VendorTrouble): boolean {
   return reason === "rate_limited" || reason === "unavailable";
 }
 

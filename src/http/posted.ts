@@ -48,7 +48,7 @@ export async function answerForm(c: Context<PageEnv>, holder: Holder, next: Next
 }
 
 /** The kept page that the address names; null if it does not name one. */
-export async function shownAnswer(c: Context<PageEnv>, { ctx, program_id, token }: Holder): Promise<Response | null> {
+export async function keptAnswer(c: Context<PageEnv>, { ctx, program_id, token }: Holder): Promise<Response | null> {
   const nonce = c.req.query(SHOWN);
   if (nonce === undefined || !NONCE.test(nonce)) return null;
   const text = await readKept(ctx, { program_id, id: await idOf(nonce, token) });

@@ -7,7 +7,7 @@ import {
   actorOf,
   endSession,
   isFresh,
-  noteSeen,
+  recordSessionUse,
   readSession,
   type OpenedSession,
   type Session,
@@ -18,7 +18,7 @@ import { needsProof, ROLE_TITLES, roleMay, type Right } from "../domain/member.t
 import { AppError } from "../lib/errors.ts";
 import { homeOf, returnPath, signInAddress } from "./pages/return-to.ts";
 import { dropKeptForm, fillKeptForm, keepForm } from "./kept-form.ts";
-import { answerForm, shownAnswer, type Holder } from "./posted.ts";
+import { answerForm, keptAnswer, type Holder } from "./posted.ts";
 import type { PageEnv } from "./page-env.ts";
 import { pathOf } from "./request-path.ts";
 import { countWrongSecret, refuseGuesser } from "./rate-limit.ts";
@@ -85,7 +85,7 @@ async function answer(c: Context<PageEnv>, holder: Holder, next: Next): Promise<
     if (session) dropKeptForm(c);
     return answerForm(c, holder, next);
   }
-  const shown = await shownAnswer(c, holder);
+  const shown = await keptAnswer(c, holder);
   if (shown) return shown;
   await next();
   if (session) await fillKeptForm(c, session);
@@ -148,7 +148,7 @@ export async function currentSession(c: Context<PageEnv>): Promise<Session | nul
     await countWrongSecret(c);
     return null;
   }
-  const noted = noteSeen(session);
+  const noted = recordSessionUse(session);
   // If this write fails, the next request records the use.
   if (noted) c.executionCtx.waitUntil(noted.catch(() => undefined));
   return session;

@@ -1,5 +1,5 @@
 /** One HTTP call of a vendor's API, shared by the clients of all vendors. */
-import { maskAccount, maskedApart } from "../domain/mask.ts";
+import { maskAccount, maskDistinctly } from "../domain/mask.ts";
 import { retryAfterMs } from "../domain/retry-after.ts";
 import { EXPIRED, fetchWithin, startDeadline } from "../lib/deadline.ts";
 import { readAtMost } from "../lib/http-body.ts";
@@ -43,7 +43,7 @@ export function vendorWords(text: string): string {
 
 /** Masks the ids of vendors' accounts in a text, different ones differently; masked ids stay as they are. */
 export function withMaskedAccounts(text: string): string {
-  return text.replaceAll(/\bacct_\w+/g, maskedApart(maskAccount));
+  return text.replaceAll(/\bacct_\w+/g, maskDistinctly(maskAccount));
 }
 
 /** Makes one call, without redirects, within 20 s. Never throws: a failure is part of the answer. */

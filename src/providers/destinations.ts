@@ -59,6 +59,6 @@ export function descriptionFor(program_id: string): string {
   return `Affiliate program ${program_id}`;
 }
 
-export function madeFor(description: string | null | undefined): string | null {
+export function programOfDescription(description: string | null | undefined): string | null {
   return MARK.exec(description ?? "")?.[1] ?? null;
 }

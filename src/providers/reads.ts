@@ -103,10 +103,13 @@ export interface VendorReads extends KeyModes {
 }
 
 /** Requests pages of decreasing size until one is short enough. */
-export async function firstThatFits(sizes: readonly number[], ask: (size: number) => Promise<Answer>): Promise<Answer> {
+export async function requestFitting(
+  sizes: readonly number[],
+  ask: (size: number) => Promise<Answer>,
+): Promise<Answer> {
   const [size = 1, ...smaller] = sizes;
   const answer = await ask(size);
-  return answer.is_too_long && smaller.length > 0 ? firstThatFits(smaller, ask) : answer;
+  return answer.is_too_long && smaller.length > 0 ? requestFitting(smaller, ask) : answer;
 }
 
 /** The failure for an unexpected answer. */

@@ -5,7 +5,7 @@ import { samplesOf, type Place } from "../http/openapi/samples.ts";
 import type { OpenApiDocument } from "../http/openapi/types.ts";
 import { CODE_TABLES } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
-import { pretty, textOf, typeOf } from "./schema-text.ts";
+import { prettyJson, textOf, typeOf } from "./schema-text.ts";
 import { sectionGroups, sectionPath, type Section } from "./sections.ts";
 import type { JsonSchema } from "../http/openapi/types.ts";
 
@@ -65,7 +65,7 @@ function eventParts(document: OpenApiDocument): string[] {
         `## ${event}`,
         post.description ?? "",
         ...list("Fields", fieldLines(document, schema)),
-        block("json", pretty(example)),
+        block("json", prettyJson(example)),
       ];
     }),
   ];
@@ -94,7 +94,7 @@ function operationParts(document: OpenApiDocument, server: string, place: Place)
       return [
         `${status}: ${answer.description}`,
         ...list("Fields", fieldLines(document, schema)),
-        ...(example === undefined ? [] : [block("json", pretty(example))]),
+        ...(example === undefined ? [] : [block("json", prettyJson(example))]),
       ];
     }),
     `Errors: ${

@@ -10,7 +10,7 @@ import type { Children } from "../http/pages/page.tsx";
 import { CopyBlock } from "../http/pages/parts/copy.tsx";
 import { CODE_TABLES, rowId, type CodeTable } from "./codes.ts";
 import { accessOf, fieldsOf, refusalsOf } from "./operation-parts.ts";
-import { pretty, textOf, typeOf } from "./schema-text.ts";
+import { prettyJson, textOf, typeOf } from "./schema-text.ts";
 import type { Section } from "./sections.ts";
 import { FieldList, TextTable } from "./text.tsx";
 
@@ -263,7 +263,7 @@ function ReplyExample({ answer, label, status }: ReplyProps) {
   return (
     <details class="more">
       <summary>Example of the {status} reply</summary>
-      <CopyBlock label={`Example of ${label}`} text={pretty(example)}>
+      <CopyBlock label={`Example of ${label}`} text={prettyJson(example)}>
         Example
       </CopyBlock>
     </details>
@@ -337,7 +337,7 @@ function EventCard({ document, event }: { document: OpenApiDocument; event: (typ
       </div>
       <div class="operation-code">
         <Folded title="Example">
-          <CopyBlock label={`Example of ${event}`} text={pretty(example)}>
+          <CopyBlock label={`Example of ${event}`} text={prettyJson(example)}>
             Example
           </CopyBlock>
         </Folded>

@@ -47,6 +47,6 @@ function valuesOf({ enum: values, anyOf, items }: JsonSchema): string[] {
   return items ? valuesOf(items) : [];
 }
 
-export function pretty(example: unknown): string {
+export function prettyJson(example: unknown): string {
   return JSON.stringify(example, null, 2);
 }

@@ -6,7 +6,7 @@ import { runJobs, type Job } from "../../src/core/jobs/run-jobs.ts";
 import { OWNER, type Owner, type Work } from "../../src/core/kernel/work.ts";
 import { lateJobs, readRuns, type Rhythm } from "../../src/core/jobs/job-runs.ts";
 import { everyShard } from "../../src/core/kernel/shards.ts";
-import { shaped } from "../../src/db/rows.ts";
+import { selectRows } from "../../src/db/rows.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { makeProgram, testContext } from "../support/program.ts";
@@ -127,7 +127,7 @@ describe("a run of a job (JOB-2)", () => {
     const work = (): Work => ({
       cost: 1,
       due: async (after) =>
-        shaped(
+        selectRows(
           db,
           OWNER,
           sql`select value as key from json_each(${JSON.stringify(keys)}) where value > ${after} order by value limit 1`,

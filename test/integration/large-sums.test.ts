@@ -7,7 +7,7 @@ import { generatePayouts } from "../../src/core/payouts/generate.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { LARGEST_BALANCE } from "../../src/domain/money.ts";
-import { amount, shaped } from "../../src/db/rows.ts";
+import { amount, selectRows } from "../../src/db/rows.ts";
 import { DAY, iso } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
@@ -225,6 +225,6 @@ describe("the sum of all balances", () => {
 describe("a sum of other rows", () => {
   it("is an error beyond 2^53 - 1, and never a rounded number (PAY-22)", async () => {
     const rows = sql`select sum(value) as total from json_each('[9007199254740991, 1]')`;
-    await expect(shaped(testContext().db, { total: amount }, rows)).rejects.toThrow("not an exact amount");
+    await expect(selectRows(testContext().db, { total: amount }, rows)).rejects.toThrow("not an exact amount");
   });
 });

@@ -1,7 +1,7 @@
 /** Payouts that a restore of the database makes pending again, though their transfers were made (OUT-14, LAW-8). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { payPayout, takeUpTransfer } from "../../src/core/payouts/pay.ts";
+import { payPayout, continueTransfer } from "../../src/core/payouts/pay.ts";
 import { programContext } from "../support/program.ts";
 import {
   clientOf,
@@ -99,7 +99,7 @@ it.each(["paid", "taken up"])(
     });
     const ctx = programContext(program, began);
     const open = await payoutById(payout.id);
-    const after = how === "paid" ? payPayout(ctx, payout.id, client) : takeUpTransfer(ctx, open, client);
+    const after = how === "paid" ? payPayout(ctx, payout.id, client) : continueTransfer(ctx, open, client);
     expect((await after)?.status).toBe("paid");
     expect([leases.length > 0, leases.filter((left) => left <= 0)]).toEqual([true, []]);
   },

@@ -3,25 +3,25 @@ import { env } from "cloudflare:workers";
 import { sql, type SQL } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { openDatabase, runBatch } from "../../src/db/client.ts";
-import { amount, columnsOf, flag, orNull, shaped, text, whole, type Shape } from "../../src/db/rows.ts";
+import { amount, columnsOf, flag, nullable, selectRows, text, whole, type Shape } from "../../src/db/rows.ts";
 import { programs } from "../../src/db/schema.ts";
 import type { Cents } from "../../src/domain/money.ts";
 import { makeProgram } from "../support/program.ts";
 
 const db = openDatabase(env.DB);
-const SHAPE = { id: text, note: orNull(text), n: whole, amount_cents: amount, flagged: flag };
+const SHAPE = { id: text, note: nullable(text), n: whole, amount_cents: amount, flagged: flag };
 const GOOD = sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 1 as flagged`;
 
 async function readBoth(shape: Shape, query: SQL) {
-  const alone = await shaped(db, shape, query);
-  const [batched] = await runBatch(db, [shaped(db, shape, query)]);
+  const alone = await selectRows(db, shape, query);
+  const [batched] = await runBatch(db, [selectRows(db, shape, query)]);
   expect(batched).toEqual(alone);
   return alone;
 }
 
 describe("the rows of a statement", () => {
   it("are of the shape that they are read by, alone and in a batch", async () => {
-    const [row] = await shaped(db, SHAPE, GOOD);
+    const [row] = await selectRows(db, SHAPE, GOOD);
     const typed: { id: string; note: string | null; n: number; amount_cents: Cents; flagged: 0 | 1 } = row!;
     expect(await readBoth(SHAPE, GOOD)).toEqual([typed]);
     // @ts-expect-error -- a count is no amount
@@ -40,16 +40,16 @@ describe("the rows of a statement", () => {
     ["is a text for a number", sql`select 'a' as id, null as note, '3' as n, 5 as amount_cents, 1 as flagged`],
     ["is no condition", sql`select 'a' as id, null as note, 3 as n, 5 as amount_cents, 2 as flagged`],
   ])("fail a test where a row %s", async (_, query) => {
-    await expect(shaped(db, SHAPE, query)).rejects.toThrow("not of its shape");
-    await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not of its shape");
+    await expect(selectRows(db, SHAPE, query)).rejects.toThrow("not of its shape");
+    await expect(runBatch(db, [selectRows(db, SHAPE, query)])).rejects.toThrow("not of its shape");
   });
 
   it.each<[string, SQL]>([
     ["is no whole amount", sql`select 'a' as id, null as note, 3 as n, 0.5 as amount_cents, 1 as flagged`],
     ["is too large", sql`select 'a' as id, null as note, 3 as n, 9007199254740993 as amount_cents, 1 as flagged`],
   ])("are an error in service too where an amount %s (PAY-22)", async (_, query) => {
-    await expect(shaped(db, SHAPE, query)).rejects.toThrow("not an exact amount");
-    await expect(runBatch(db, [shaped(db, SHAPE, query)])).rejects.toThrow("not an exact amount");
+    await expect(selectRows(db, SHAPE, query)).rejects.toThrow("not an exact amount");
+    await expect(runBatch(db, [selectRows(db, SHAPE, query)])).rejects.toThrow("not an exact amount");
   });
 
   it("are those of a table by its columns, all or some", async () => {
@@ -63,6 +63,6 @@ describe("the rows of a statement", () => {
     expect(Object.keys(columnsOf(programs)).toSorted()).toEqual(Object.keys(whole!).toSorted());
     // Stored as 0 and 1, and typed as a truth value.
     const truth = columnsOf(programs, "live_only");
-    await expect(shaped(db, truth, sql`select 1 as live_only`)).rejects.toThrow("not of its shape");
+    await expect(selectRows(db, truth, sql`select 1 as live_only`)).rejects.toThrow("not of its shape");
   });
 });

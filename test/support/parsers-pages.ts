@@ -2,11 +2,11 @@
 import type { Context } from "hono";
 import { env } from "cloudflare:workers";
 import type { Program } from "../../src/core/kernel/rows.ts";
-import { meantOf } from "../../src/core/kernel/stale.ts";
+import { pickChanged } from "../../src/core/kernel/stale.ts";
 import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
 import { checksOf, clickAddressOf } from "../../src/domain/installation.ts";
-import { meanwhileText, SHOWN_FIELD, shownIn } from "../../src/http/pages/edits.ts";
+import { meanwhileText, SHOWN_FIELD, readShown } from "../../src/http/pages/edits.ts";
 import { homeOf, returnPath, signInAddress } from "../../src/http/pages/return-to.ts";
 import { mayRequest } from "../../src/http/pages/rights.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
@@ -192,8 +192,8 @@ export const PAGES: Parser[] = [
     name: "what a form showed",
     good: JSON.stringify({ name: "Ann" }),
     read: (text) => {
-      const shown = shownIn(form(text, SHOWN_FIELD));
-      return [meantOf({ name: "Ann" }, { name: text }, { shown }), meanwhileText(text, text)];
+      const shown = readShown(form(text, SHOWN_FIELD));
+      return [pickChanged({ name: "Ann" }, { name: text }, { shown }), meanwhileText(text, text)];
     },
     frames: [
       ['{"name":"', '"}'],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maskAccount, maskAddress, maskedApart } from "../../src/domain/mask.ts";
+import { maskAccount, maskAddress, maskDistinctly } from "../../src/domain/mask.ts";
 
 describe("masked payout details (EVT-2)", () => {
   it.each([
@@ -33,7 +33,7 @@ describe("masked payout details (EVT-2)", () => {
       ["wan da@example.com", "wanda@example.com"],
       ["no address", "another"],
     ] as const) {
-      const apart = maskedApart(maskAddress);
+      const apart = maskDistinctly(maskAddress);
       expect([apart(before), apart(after)]).toEqual([maskAddress(before), `${maskAddress(before)} (a different one)`]);
       expect([apart(before), apart(after)]).toEqual([apart(before), apart(after)]);
     }
@@ -46,7 +46,7 @@ describe("masked payout details (EVT-2)", () => {
     for (const mask of [maskAddress, maskAccount, () => "(secret)"]) {
       fc.assert(
         fc.property(fc.uniqueArray(value, { minLength: 2, maxLength: 6 }), (values) => {
-          const texts = values.map(maskedApart(mask));
+          const texts = values.map(maskDistinctly(mask));
           expect(new Set(texts).size).toBe(values.length);
           for (const [i, text] of texts.entries()) {
             const own = mask(values[i]!);

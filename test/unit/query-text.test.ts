@@ -8,7 +8,7 @@ import { env } from "cloudflare:workers";
 import { SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
 import { describe, expect, it, vi } from "vitest";
 import { openDatabase } from "../../src/db/client.ts";
-import { joined, unionOf } from "../../src/db/parts.ts";
+import { joinParts, unionOf } from "../../src/db/parts.ts";
 import { checkTexts, DirectDialect } from "../../src/db/query-text.ts";
 import { commissions, partnerSlugs, partners, payments } from "../../src/db/schema.ts";
 
@@ -68,13 +68,13 @@ describe("a query's text", () => {
 
   it("is refused where it would not fit with as many parts as it may have", () => {
     checkTexts();
-    const named = (most: number) => sql`select 1 where ${joined([sql`a = ${"b"}`], sql` or `, most)} or c = ${"d"}`;
+    const named = (most: number) => sql`select 1 where ${joinParts([sql`a = ${"b"}`], sql` or `, most)} or c = ${"d"}`;
     expect(sentBy(direct.run(named(99)))).toHaveLength(2);
     expect(() => sentBy(direct.run(named(100)))).toThrow("may have 101 parameters");
-    expect(() => sentBy(direct.run(joined([sql`1`, sql`2`], sql`, `, 1)))).toThrow("2 parts");
+    expect(() => sentBy(direct.run(joinParts([sql`1`, sql`2`], sql`, `, 1)))).toThrow("2 parts");
     const kinds = Array.from({ length: 101 }, (_, i) => sql`${i}`);
-    expect(() => sentBy(direct.run(joined(kinds, sql`, `, "different")))).toThrow("may have 101 parameters");
-    const nested = joined([joined([sql`${1}`], sql`, `, 20)], sql`, `, 6);
+    expect(() => sentBy(direct.run(joinParts(kinds, sql`, `, "different")))).toThrow("may have 101 parameters");
+    const nested = joinParts([joinParts([sql`${1}`], sql`, `, 20)], sql`, `, 6);
     expect(() => sentBy(direct.run(nested))).toThrow("may have 120 parameters");
   });
 

@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { shaped, text, textOf } from "../../db/rows.ts";
+import { selectRows, text, textOf } from "../../db/rows.ts";
 import { applications } from "../../db/schema.ts";
 import type { ApplicationStatus } from "../../domain/application.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
@@ -55,12 +55,12 @@ export async function readApplication(
   const address = sql`(select lower(email) from applications where id = ${id} and program_id = ${ctx.programId})`;
   const [[application], [partner = null], earlier] = await ctx.read(
     ctx.db.select().from(applications).where(ownedApplication(ctx, id)),
-    shaped(
+    selectRows(
       ctx.db,
       { id: text, status: textOf<PartnerStatus>() },
       sql`select id, status from partners where program_id = ${ctx.programId} and lower(email) = ${address}`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       { id: text, status: textOf<ApplicationStatus>(), created_at: text },
       sql`select id, status, created_at from applications where program_id = ${ctx.programId}
@@ -78,7 +78,7 @@ export function ownedApplication(ctx: Reader, id: string): SQL | undefined {
 type ApplicationEvent = `applications.${"received" | "approved" | "declined"}`;
 
 /** The payload and the webhook of an event about an application. */
-export function toldOf<E extends ApplicationEvent>(event: E, application: Application) {
+export function applicationEvent<E extends ApplicationEvent>(event: E, application: Application) {
   const { id, status, partner_id } = application;
   return {
     payload: { application_id: id, status, partner_id },
@@ -86,6 +86,6 @@ export function toldOf<E extends ApplicationEvent>(event: E, application: Applic
   };
 }
 
-export function received(application: Application): Occurrence {
-  return { type: "applications.received", ...toldOf("applications.received", application) };
+export function applicationReceived(application: Application): Occurrence {
+  return { type: "applications.received", ...applicationEvent("applications.received", application) };
 }

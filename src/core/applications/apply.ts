@@ -1,6 +1,6 @@
 import { eq, sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, text, textOf } from "../../db/rows.ts";
+import { selectRows, text, textOf } from "../../db/rows.ts";
 import { applicationDrafts, applications, programs, usedStamps } from "../../db/schema.ts";
 import { UNPROVED_FOR_MS, type Answer } from "../../domain/application.ts";
 import { actors } from "../../domain/actor.ts";
@@ -22,7 +22,7 @@ import { isUsedUp, type HashedNetworks, type SharedBudget } from "../kernel/shar
 import type { Application, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { partnerCreated } from "../partners/partners.ts";
-import { received, toldOf } from "./applications.ts";
+import { applicationReceived, applicationEvent } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
 
 /** Within `FORM_WINDOW`, for one mailbox, over all programs of a database (JOIN-2). */
@@ -145,7 +145,7 @@ async function addressState(ctx: ProgramCtx, email: string, token: string): Prom
 }
 
 function partnerWith({ db, program }: ProgramCtx, email: string) {
-  return shaped(
+  return selectRows(
     db,
     { status: textOf<PartnerStatus>() },
     sql`select status from partners where program_id = ${program.id} and lower(email) = ${email}`,
@@ -153,7 +153,7 @@ function partnerWith({ db, program }: ProgramCtx, email: string) {
 }
 
 function waitingWith({ db, program }: ProgramCtx, email: string) {
-  return shaped(
+  return selectRows(
     db,
     { id: text },
     sql`select id from applications where program_id = ${program.id} and lower(email) = ${email} and status = 'pending'`,
@@ -187,7 +187,7 @@ export async function proveAddress(base: BaseCtx, token: string): Promise<Proof>
       selectPrograms(ctx.db).where(sql`${programs.id} = coalesce(
         (select program_id from application_drafts where token_hash = ${token_hash}),
         (select program_id from applications where token_hash = ${token_hash}))`),
-      shaped(
+      selectRows(
         ctx.db,
         { status: textOf<PartnerStatus>() },
         sql`select status from partners where id = (select partner_id from applications where token_hash = ${token_hash})`,
@@ -218,7 +218,7 @@ async function store(ctx: ProgramCtx, draft: Draft): Promise<Proof> {
   try {
     await commit(ctx, {
       writes: [spend, { statement: ctx.db.insert(applications).values(application) }],
-      occurrences: [received(application)],
+      occurrences: [applicationReceived(application)],
       notices: [{ kind: "application_received", program, application }],
       ownerMails: [{ kind: "applications_waiting" }],
     });
@@ -239,12 +239,12 @@ async function storeApproved(ctx: ProgramCtx, pending: Application, spend: Write
   const plan: CommitPlan = {
     writes: [spend, { statement: ctx.db.insert(applications).values(approved) }, ...made.writes],
     occurrences: [
-      received(pending),
+      applicationReceived(pending),
       partnerCreated(made.partner),
       {
         type: "applications.approved",
         changes: changesOf("application", pending, approved),
-        ...toldOf("applications.approved", approved),
+        ...applicationEvent("applications.approved", approved),
       },
     ],
     notices: made.notices,

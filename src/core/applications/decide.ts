@@ -10,7 +10,7 @@ import { prove, type Caller } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Application } from "../kernel/rows.ts";
 import { partnerCreated } from "../partners/partners.ts";
-import { ownedApplication, toldOf } from "./applications.ts";
+import { ownedApplication, applicationEvent } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
 
 /**
@@ -94,6 +94,6 @@ function decide(caller: Caller, id: string, status: ApplicationDecision, note: s
 function decided(before: Application, after: Application): Occurrence {
   const changes = changesOf("application", before, after);
   return after.status === "approved"
-    ? { type: "applications.approved", changes, ...toldOf("applications.approved", after) }
-    : { type: "applications.declined", changes, ...toldOf("applications.declined", after) };
+    ? { type: "applications.approved", changes, ...applicationEvent("applications.approved", after) }
+    : { type: "applications.declined", changes, ...applicationEvent("applications.declined", after) };
 }

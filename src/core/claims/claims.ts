@@ -1,7 +1,7 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { flag, orNull, shaped, text, textOf, whole } from "../../db/rows.ts";
+import { flag, nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { claims } from "../../db/schema.ts";
 import {
   claimAnswer,
@@ -46,12 +46,12 @@ export async function createClaim(ctx: ProgramCtx, partner_id: string, input: Cl
     const order_id = "order_id" in input ? input.order_id : null;
     const [[same], [counts], [own]] = await ctx.read(
       ctx.db.select().from(claims).where(sameClaim(claim)),
-      shaped(
+      selectRows(
         ctx.db,
         { open: whole, today: whole },
         sql`select ${openOf(partner_id)} as open, ${madeSince(ctx, partner_id)} as today`,
       ),
-      shaped(
+      selectRows(
         ctx.db,
         { outcome: textOf<Outcome>() },
         sql`select p.outcome from payments p where p.id in (${paymentsOfOrder(ctx, sql`select ${order_id}`)})
@@ -144,12 +144,12 @@ type OwnClaim = Pick<SaleClaim, "id" | "status" | "order_id" | "day" | "email_do
 /** The newest claims of a partner with their answers, in one read. */
 export async function listOwnClaims(ctx: Reader, partner_id: string): Promise<OwnClaim[]> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       {
-        ...{ id: text, partner_id: text, status: textOf<ClaimStatus>(), order_id: orNull(text), day: orNull(text) },
-        ...{ email_domain: orNull(text), note: orNull(text), created_at: text },
-        ...{ found: flag, payers: orNull(text), outcome: orNull(textOf<Outcome>()) },
+        ...{ id: text, partner_id: text, status: textOf<ClaimStatus>(), order_id: nullable(text), day: nullable(text) },
+        ...{ email_domain: nullable(text), note: nullable(text), created_at: text },
+        ...{ found: flag, payers: nullable(text), outcome: nullable(textOf<Outcome>()) },
       },
       sql`select c.id, c.partner_id, c.status, c.order_id, c.day, c.email_domain, c.note, c.created_at,
           p.id is not null as found, p.partner_id as payers, p.outcome

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
 import {
@@ -28,7 +28,7 @@ export function noteArchivableDays({ db, now }: Pick<BaseCtx, "db" | "now">, ret
   return {
     cost: 1,
     due: async (after) =>
-      shaped(
+      selectRows(
         db,
         OWNER,
         sql`select p.id as key from programs p where p.id > ${after}
@@ -67,7 +67,7 @@ export function archiveNotedDays(
     // Six statements, and the archive calls of one stretch.
     cost: 6 + CALLS_A_STRETCH,
     async due(after) {
-      const rows = await shaped(
+      const rows = await selectRows(
         db,
         { key: text, days: text },
         sql`
@@ -118,7 +118,7 @@ async function readClicks(
   after: string,
 ): Promise<StoredClick[]> {
   const end = firstIdAt("event", Date.parse(day) + DAY);
-  return shaped(
+  return selectRows(
     db,
     STORED_CLICK,
     sql`select id, payload, created_at from events

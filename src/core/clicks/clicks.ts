@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runRaw, type Database } from "../../db/client.ts";
 import { jsonFields } from "../../db/json-object.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import { databaseFor, type DatabaseBindings } from "../../db/shards.ts";
 import type { Arrival, ClickDropReason } from "../../domain/click.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -126,7 +126,11 @@ export async function registerClickObject(
 
 /** The host to which a program's redirect links lead, or null if the program or its domain is unknown. */
 export async function findProgramDomain(db: Database, program_id: string): Promise<string | null> {
-  const [row] = await shaped(db, { domain: orNull(text) }, sql`select domain from programs where id = ${program_id}`);
+  const [row] = await selectRows(
+    db,
+    { domain: nullable(text) },
+    sql`select domain from programs where id = ${program_id}`,
+  );
   return row?.domain ?? null;
 }
 
@@ -154,7 +158,7 @@ export async function findActiveRefs(
 
 /** The names of objects of a database that ever took a click, from a name on. */
 export async function listClickObjects(db: Database, after: string, limit: number): Promise<string[]> {
-  const rows = await shaped(
+  const rows = await selectRows(
     db,
     { name: text },
     sql`select name from click_objects where name > ${after} order by name limit ${literal(limit)}`,
@@ -274,7 +278,7 @@ function moveCursor({ epoch, from, to, now }: ClickFlush): SQL {
 
 /** The position of each object in the database, by its epoch; an unknown object is missing. */
 export async function readCursors(db: Database, epochs: readonly string[]): Promise<Map<string, number>> {
-  const rows = await shaped(
+  const rows = await selectRows(
     db,
     { id: text },
     sql`select click_batches.id as id from json_each(${JSON.stringify(epochs)}) e cross join click_batches on ${ofEpoch(sql`e.value`)}`,

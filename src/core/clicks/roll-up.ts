@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { conflictIn, refuseUnlessChanged } from "../kernel/conflict.ts";
@@ -34,7 +34,7 @@ export function rollUpClicks(ctx: Pick<BaseCtx, "db" | "now">): Work<Waiting> {
   return {
     cost: 6,
     due: async (after) =>
-      shaped(
+      selectRows(
         db,
         { key: text, until: text, next_at: text },
         sql`select program_id as key, until, next_at from click_rollups
@@ -65,9 +65,9 @@ async function findStretch(
 ): Promise<Stretch> {
   if (before <= until) return { to: until, next_at: iso(now + MAX_GAP) };
   const events = sql`events where program_id = ${key} and id >= ${until} and id < ${before}`;
-  const [found] = await shaped(
+  const [found] = await selectRows(
     db,
-    { n: whole, beyond: orNull(text) },
+    { n: whole, beyond: nullable(text) },
     sql`select (select count(*) from (select 1 from ${events} limit ${literal(EVENTS_AT_ONCE)})) as n,
       (select id from ${events} order by id limit 1 offset ${literal(EVENTS_AT_ONCE)}) as beyond`,
   );

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { DAY } from "../../lib/time.ts";
 import {
   COUNTED_KINDS_JSON,
@@ -54,7 +54,7 @@ export function selectProgramSources(ctx: Reader, days: { from: string; to: stri
 
 function selectSources(ctx: Reader, partner_id: string, { from, to }: { from: string; to: string }, isOwn: SQL) {
   const span = { from: Date.parse(from), to: Date.parse(to) + DAY };
-  return shaped(
+  return selectRows(
     ctx.db,
     { kind: textOf<AnyKind>(), value: text, clicks: whole },
     sql`select kind, iif(place <= ${literal(LISTED)}, value, '') as value, sum(clicks) as clicks from (

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { CLICK_DROP_REASONS, type ClickDropReason } from "../../domain/click.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
@@ -36,7 +36,7 @@ export async function summarizeClicks(
   const days = { from: Date.parse(first), to: Date.parse(last) + DAY };
   const within = sql`program_id = ${ctx.programId} and day >= ${first} and day <= ${last}`;
   const [recorded, drops] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { day: text, count: whole },
       sql`select day, sum(count) as count from (
@@ -49,7 +49,7 @@ export async function summarizeClicks(
           ${partner_id === undefined ? sql`` : sql`and payload ->> 'partner_id' = ${partner_id}`})
         group by day`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       { day: text, reason: textOf<ClickDropReason>(), count: whole },
       sql`select day, reason, count from click_drops where ${within}`,

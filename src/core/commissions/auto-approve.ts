@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { HOLD_BEGINS, programs } from "../../db/schema.ts";
 import { LARGEST_BALANCE } from "../../domain/money.ts";
 import { logLine } from "../../lib/log.ts";
@@ -58,7 +58,7 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
   let fitting = sql`select c.id as id ${due}`;
   const approve = async () => {
     const [rows] = await ctx.read(
-      shaped(ctx.db, { id: text }, sql`${fitting} order by id limit ${literal(COMMISSIONS_AT_ONCE)}`),
+      selectRows(ctx.db, { id: text }, sql`${fitting} order by id limit ${literal(COMMISSIONS_AT_ONCE)}`),
     );
     if (rows.length === 0) return 0;
     const stamp = laterStamp(sql`updated_at`, iso(ctx.now));

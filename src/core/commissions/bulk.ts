@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, flag, shaped, text, whole } from "../../db/rows.ts";
+import { amount, flag, selectRows, text, whole } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { checkChange, favorsPartner } from "../../domain/commission-change.ts";
@@ -16,12 +16,12 @@ import { requireScope } from "../kernel/scopes.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
-import { MAX_INLINE, raise, settleEach, type Tried } from "../ledger/settle.ts";
+import { MAX_INLINE, throwFailure, settleEach, type Tried } from "../ledger/settle.ts";
 import {
-  among,
-  changed,
-  changedMeanwhile,
-  matching,
+  haveIds,
+  changeCommission,
+  statusConflict,
+  matchCommissions,
   readAllJudged,
   requireForChange,
   type CommissionMatch,
@@ -65,7 +65,7 @@ export async function updateCommissions(
 ): Promise<BulkResult[]> {
   const options = { isWhole: true, unchanged_since: undefined, most: MAX_INLINE };
   const { results, failure } = await moveChosen(caller, ids, change, options);
-  raise(failure);
+  throwFailure(failure);
   return results;
 }
 
@@ -100,7 +100,7 @@ async function moveChosen(
       if (!before) return refused("No such commission.", "not_found");
       const isSeen = before.status === (seen.get(id) ?? before.status);
       if (!isSeen || before.updated_at > (unchanged_since ?? before.updated_at)) {
-        return refused(changedMeanwhile(before).message);
+        return refused(statusConflict(before).message);
       }
       seen.set(id, before.status);
       const stamp = nextStamp(before.updated_at, ctx.now);
@@ -108,7 +108,7 @@ async function moveChosen(
       if (!checked.ok) return refused(checked.message);
       const isHeld = before.flagged && !change.include_flagged;
       if (isHeld && (!isWhole || change.status === "approved")) return refused(LEFT_OUT, "flagged");
-      const after = changed(ctx, before, checked.changes);
+      const after = changeCommission(ctx, before, checked.changes);
       changes.push({ before, after });
       return { id, ok: true, status: after.status };
     });
@@ -117,7 +117,7 @@ async function moveChosen(
       writes: [
         bulkUpdate(ctx, changes),
         recordDecisions(ctx, changes),
-        ...(differing.length > 0 ? [unsettleDifferences(ctx, among(changes.map(({ before }) => before.id)))] : []),
+        ...(differing.length > 0 ? [unsettleDifferences(ctx, haveIds(changes.map(({ before }) => before.id)))] : []),
       ],
       occurrences: changes.map(({ before, after }) => commissionChanged(before, after)),
       ...(isWhole ? { result: results } : {}),
@@ -181,7 +181,7 @@ export async function updateMatching(
     done += moved;
     if (ids.length < most || moved === 0) statuses.shift();
   }
-  raise(failure);
+  throwFailure(failure);
   return { matched, changed: done, skipped: matched - eligible, remaining: Math.max(eligible - done, 0) };
 }
 
@@ -201,13 +201,13 @@ export async function previewMatching(
   unchanged_since?: string,
 ): Promise<{ matched: number; groups: BulkGroup[] }> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: amount, least_cents: amount },
       sql`
       select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
         sum(amount_cents) as amount_cents, min(amount_cents) as least_cents
-      from ${commissions} where ${matching(ctx, match)} group by 1, 2, 3`,
+      from ${commissions} where ${matchCommissions(ctx, match)} group by 1, 2, 3`,
     ),
   );
   return {
@@ -232,11 +232,11 @@ async function nextStep(
   { unchanged_since, most }: { unchanged_since: string | undefined; most: number },
 ): Promise<string[]> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { id: text },
       sql`select id from ${commissions}
-      where ${matching(ctx, match)} and ${movable(match, status, unchanged_since)}
+      where ${matchCommissions(ctx, match)} and ${movable(match, status, unchanged_since)}
         ${include_flagged ? sql`` : sql`and flagged = 0`} order by id limit ${literal(most)}`,
     ),
   );

@@ -2,7 +2,7 @@ import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonOf } from "../../db/json-object.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import { commissions, HOLD_BEGINS, partners, programs } from "../../db/schema.ts";
 import {
   checkChange,
@@ -27,7 +27,7 @@ import { viewCommission, viewCommissionRow, type CommissionView } from "../kerne
 import { daysAfter, hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
-import { raise, settleEach } from "../ledger/settle.ts";
+import { throwFailure, settleEach } from "../ledger/settle.ts";
 
 /** Selects commissions, as the query of the list does. */
 export interface CommissionMatch {
@@ -70,11 +70,11 @@ export async function listCommissions(ctx: Reader, filter: CommissionFilter): Pr
   const isNarrowed = [partner_id, payout_id, provider].some((value) => value !== undefined);
   const narrowed = isNarrowed || filter.flagged === false || isTimed(filter);
   const list = listOf(ctx, filter.flagged ? "flagged" : "commissions");
-  return readPage(ctx, list, filter, { conditions: matching(ctx, filter), state: filter.status, narrowed });
+  return readPage(ctx, list, filter, { conditions: matchCommissions(ctx, filter), state: filter.status, narrowed });
 }
 
 /** The condition for the program's commissions that match. */
-export function matching(ctx: Reader, match: CommissionMatch): SQL | undefined {
+export function matchCommissions(ctx: Reader, match: CommissionMatch): SQL | undefined {
   return and(
     match.partner_id === undefined && match.payout_id === undefined
       ? sql`${commissions.program_id} = ${ctx.programId}`
@@ -119,11 +119,11 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     requireForChange(ctx, before, change);
     if (!before) throw notFound("commission");
     seen ??= before.status;
-    if (change.status !== undefined && before.status !== seen) throw changedMeanwhile(before);
+    if (change.status !== undefined && before.status !== seen) throw statusConflict(before);
     const checked = checkChange(before, change, nextStamp(before.updated_at, ctx.now));
     if (!checked.ok) throw new AppError("invalid_transition", checked.message);
     if (Object.keys(checked.changes).length === 0) return { ctx, after: before, unsettled: [] };
-    const after = changed(ctx, before, checked.changes);
+    const after = changeCommission(ctx, before, checked.changes);
     await commit(ctx, {
       writes: [
         {
@@ -141,7 +141,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
           expect: 1,
         },
         recordDecisions(ctx, [{ before, after }]),
-        ...(differing.length > 0 ? [unsettleDifferences(ctx, among([id]))] : []),
+        ...(differing.length > 0 ? [unsettleDifferences(ctx, haveIds([id]))] : []),
       ],
       occurrences: [commissionChanged(before, after)],
       result: after,
@@ -149,7 +149,7 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     return { ctx, after, unsettled: differing };
   });
   if (unsettled.length === 0) return viewCommission(after, ctx.program);
-  raise(await settleEach(ctx, unsettled));
+  throwFailure(await settleEach(ctx, unsettled));
   // A difference may have been folded into its sale.
   const { rows } = await readAllJudged(ctx, [id]);
   return viewCommission(rows[0] ?? after, ctx.program);
@@ -173,19 +173,19 @@ export async function readAllJudged(
         sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
           and ${commissions.program_id} = ${ctx.programId}`,
       ),
-    shaped(
+    selectRows(
       ctx.db,
       PAYMENT_KEY,
       sql`select distinct p.id as id, p.provider as provider,
         p.provider_transaction_id as provider_transaction_id
       from commissions c cross join payments p on p.id = c.payment_id
-      where ${among(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`,
+      where ${haveIds(ids)} and ${alsoOfProgram(ctx, sql`c.program_id`)} and ${hasDifferences(sql`p.id`)}`,
     ),
   );
   return { rows, differing };
 }
 
-export function among(ids: readonly string[]): SQL {
+export function haveIds(ids: readonly string[]): SQL {
   return sql`c.id in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 
@@ -249,7 +249,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
   });
 }
 
-export function changed(
+export function changeCommission(
   ctx: ProgramCtx,
   before: Commission,
   changes: Partial<ChangeableCommission>,
@@ -258,7 +258,7 @@ export function changed(
   return { ...before, ...changes, updated_at, event_id: newId("event", ctx.now) };
 }
 
-export function changedMeanwhile(now: { status: CommissionStatus }): AppError {
+export function statusConflict(now: { status: CommissionStatus }): AppError {
   return new AppError("invalid_transition", `The commission is now ${now.status}.`);
 }
 

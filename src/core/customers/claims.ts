@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { columnsOf, shaped, type Row } from "../../db/rows.ts";
+import { columnsOf, selectRows, type Row } from "../../db/rows.ts";
 import { claims } from "../../db/schema.ts";
 import { claimDomain, NO_SALE } from "../../domain/claim.ts";
 import type { Write } from "../kernel/commit.ts";
@@ -15,7 +15,7 @@ export function selectForgotten(ctx: ProgramCtx, trace: CustomerTrace, addresses
   const orders = [...trace.payments.keys(), ...[...trace.ids.values()].flatMap(({ payment }) => [...payment])];
   const domains = [...addresses].map(claimDomain);
   const day = sql`claims.day`;
-  return shaped(
+  return selectRows(
     ctx.db,
     FORGOTTEN,
     sql`select id, status from claims where program_id = ${ctx.program.id} and (

@@ -1,8 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
-import { joined, unionOf } from "../../db/parts.ts";
-import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { joinParts, unionOf } from "../../db/parts.ts";
+import { nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { ASKED_BY_EMAIL } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { cents } from "../../domain/money.ts";
@@ -11,7 +11,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
-import { hasNone, paymentsFound } from "../ledger/find.ts";
+import { differsFromAll, paymentsFound } from "../ledger/find.ts";
 
 /** A customer id of a provider or, without one, an address, with the totals of its payments. */
 export interface Customer {
@@ -89,7 +89,7 @@ export async function listCustomers(reader: Reader, filter: CustomerFilter): Pro
   const all = sql`select 1 from payments where ${conditions} ${filter.counted ? sql`` : some}`;
   const total = filter.counted === false ? sql`select 0` : sql`select count(*) from (${all})`;
   const [[counted], rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { total: whole, last: whole },
       sql`select (${total}) as total, coalesce((select max(rowid) from payments), 0) as last`,
@@ -123,7 +123,7 @@ function newestThatMatch(ctx: AsOf, { search, partner_id, provider, from, to }: 
     to === undefined ? undefined : sql`payments.created_at < ${iso(to)}`,
   ];
   const there = all.filter((condition) => condition !== undefined);
-  return joined(there, sql` and `, "different");
+  return joinParts(there, sql` and `, "different");
 }
 
 /**
@@ -133,7 +133,7 @@ function isNewest(ctx: AsOf): SQL {
   const newer = ofCustomer(ctx, "payments").map(
     (others) => sql`(select 1 from ${others} and +o.id > payments.id order by o.rowid desc limit 1) is null`,
   );
-  return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${joined(newer, sql` and `, "different")}`;
+  return sql`(payments.customer_id is not null or payments.customer_email is not null) and ${joinParts(newer, sql` and `, "different")}`;
 }
 
 /** The partner of the newest attributed payment of a row's customer. */
@@ -155,7 +155,7 @@ export async function getCustomer(ctx: Reader, payment_id: string): Promise<Cust
 
 /** Selects the customers of `seen` (`id`, `provider`, `customer_id`, `customer_email`), for `customersOf`. */
 export function selectCustomersOf(ctx: AsOf, seen: SQL) {
-  return shaped(ctx.db, ROW, selectCustomers(ctx, seen));
+  return selectRows(ctx.db, ROW, selectCustomers(ctx, seen));
 }
 
 interface Row {
@@ -175,9 +175,9 @@ interface Row {
 const ROW: Columns<Row> = {
   seen_id: text,
   provider: textOf<ProviderName>(),
-  customer_id: orNull(text),
-  email: orNull(text),
-  partner: orNull(text),
+  customer_id: nullable(text),
+  email: nullable(text),
+  partner: nullable(text),
   first_seen: text,
   last_seen: text,
   last_id: text,
@@ -185,7 +185,7 @@ const ROW: Columns<Row> = {
 };
 
 /** A sale: not a lead, and not a payment that is counted elsewhere, in test mode, or unpaid. */
-const SOLD = sql`o.event <> 'lead_created' and ${hasNone(sql.raw("o.outcome"), [...COUNTED_ELSEWHERE, "test_mode", "unpaid"])}`;
+const SOLD = sql`o.event <> 'lead_created' and ${differsFromAll(sql.raw("o.outcome"), [...COUNTED_ELSEWHERE, "test_mode", "unpaid"])}`;
 
 /**
  * All payments of a row's customer, as parts of a `from` with `where`: `o`, by id or else by address. The row is of

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literals, runBatch } from "../../db/client.ts";
-import { shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { ADDRESS_SCOPES, ASKED_BY_EMAIL, commissions } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { bareFact, holdsAddress, withoutAddresses } from "../../domain/erasure.ts";
@@ -20,7 +20,7 @@ import { forgetMailsToApplicant } from "../mails/mails.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission, Decided, Payment } from "../kernel/rows.ts";
 import { addressIn, codeSubjects } from "../ledger/facts.ts";
-import { readAgain } from "../ledger/concerned-payments.ts";
+import { restartSettling } from "../ledger/concerned-payments.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
 import { forgetClaims, selectForgotten } from "./claims.ts";
@@ -96,8 +96,8 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
   const own = [...trace.payments.values()];
   const payment_ids = JSON.stringify(own.map(({ id }) => id));
   const [linked, [earned]] = await runBatch(db, [
-    shaped(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
-    shaped(
+    selectRows(db, FACT_ROW, factsOfCustomer(program_id, trace.ids)),
+    selectRows(
       db,
       { count: whole },
       sql`select count(*) as count from json_each(${payment_ids}) p
@@ -112,7 +112,7 @@ async function readForgotten(ctx: ProgramCtx, email: string, trace: CustomerTrac
   const addresses = addressesOf(address, own, facts);
   const holding = await eventsHolding(ctx, address, trace.ids);
   const [named, bodies, claims, replies] = await runBatch(db, [
-    shaped(
+    selectRows(
       db,
       FACT_ROW,
       sql`select f.provider, f.fact_id, f.data from ${bindingsBy(program_id, keysOf(known))}
@@ -233,7 +233,7 @@ function unlessServed(
   if (further.length === 0) return [];
   const isServing = sql`exists (select 1 from json_each(${JSON.stringify(further)}) k
     where exists (${othersServed(ctx, payment_ids, sql`k.value`)}))`;
-  return [refuseWhere(ctx, isServing), { statement: readAgain(ctx) }];
+  return [refuseWhere(ctx, isServing), { statement: restartSettling(ctx) }];
 }
 
 /** Deletes the applications and the queued e-mails of a customer who has also applied to become a partner (JOIN-8). */
@@ -278,7 +278,7 @@ function saidOf(own: readonly Payment[], facts: readonly TracedFact[]): (fact: T
 
 /** Selects the events whose body is still stored, each once. */
 function keptBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
-  return shaped(
+  return selectRows(
     ctx.db,
     EVENT_KEY,
     sql`select distinct v.provider as provider, v.event_id as event_id from provider_events v

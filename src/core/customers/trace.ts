@@ -1,8 +1,8 @@
 /** Finds a customer's address, and the data linked to it, in a program: the input of an erasure. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { orNull, shaped, text, textOf, whole } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { payments } from "../../db/schema.ts";
 import { holdsAddress, holdsId } from "../../domain/erasure.ts";
 import { isEarning, type Fact } from "../../domain/fact.ts";
@@ -12,7 +12,7 @@ import { OWNER_PROVIDER, PROVIDER_NAMES, providerOfCustomer, VENDOR_NAMES } from
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import { type ErasedSubject, hashOf, markErased, sameCustomersAt } from "../ledger/facts.ts";
-import { paymentsNamed, reachable } from "../ledger/concerned-payments.ts";
+import { paymentsNamed, linkedIds } from "../ledger/concerned-payments.ts";
 
 export interface TracedFact {
   provider: ProviderName;
@@ -57,9 +57,9 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
       markErased(ctx, program_id, provider, subjectsOf(idsAt(trace, provider))),
     );
     const named = PROVIDER_NAMES.map((provider) =>
-      reachable(program_id, provider, sql`select value from json_each(${listOf(idsAt(trace, provider).payment)})`),
+      linkedIds(program_id, provider, sql`select value from json_each(${listOf(idsAt(trace, provider).payment)})`),
     );
-    const aliases = named.map((subjects) => shaped(ctx.db, { subject: text }, subjects));
+    const aliases = named.map((subjects) => selectRows(ctx.db, { subject: text }, subjects));
     const paid = PROVIDER_NAMES.map((provider, i) =>
       ctx.db
         .select()
@@ -76,7 +76,7 @@ export async function traceCustomer(ctx: ProgramCtx, address: string): Promise<C
       ...marks,
       ...aliases,
       ...paid,
-      shaped(
+      selectRows(
         ctx.db,
         { subject: text },
         sql`select distinct s.subject as subject from json_each(${listOf(customersAt(trace.ids, owner))}) c
@@ -108,7 +108,7 @@ async function findByAddress(ctx: ProgramCtx, address: string): Promise<Customer
       sql`program_id = ${program_id} and (instr(lower(customer_email), ${needle}) > 0 or instr(lower(ref), ${needle}) > 0
         or instr(lower(decision), ${needle}) > 0)`,
     );
-  const factsWith = shaped(
+  const factsWith = selectRows(
     ctx.db,
     { provider: textOf<ProviderName>(), fact_id: text, data: text },
     sql`select provider, fact_id, data from facts
@@ -232,9 +232,9 @@ export async function eventsHolding(ctx: ProgramCtx, address: string, ids: IdsBy
   const found: EventKey[] = [];
   let after = { provider: "", event_id: "" };
   for (;;) {
-    const looked = await shaped(
+    const looked = await selectRows(
       ctx.db,
-      { provider: textOf<ProviderName>(), event_id: text, length: orNull(whole) },
+      { provider: textOf<ProviderName>(), event_id: text, length: nullable(whole) },
       sql`
       select provider, event_id, case when ${isSought} then length(body) end as length from (
         select provider, event_id, body from provider_events
@@ -258,7 +258,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 
 function readBodies(ctx: ProgramCtx, events: readonly EventKey[]) {
   const keys = JSON.stringify(events.map(({ provider, event_id }) => [provider, event_id]));
-  return shaped(
+  return selectRows(
     ctx.db,
     { provider: textOf<ProviderName>(), event_id: text, body: text },
     sql`select v.provider as provider, v.event_id as event_id, v.body as body from json_each(${keys}) k
@@ -275,7 +275,7 @@ function mayHold(needle: string): SQL {
     return sql`body glob ${`*\\u00${high}[${low}${low.toUpperCase()}]*`}`;
   });
   return sql`instr(lower(body), ${needle}) > 0 or instr(body, '%40') > 0
-    or (instr(body, ${"\\u00"}) > 0 and (${joined(globs, sql` or `, 16)}))`;
+    or (instr(body, ${"\\u00"}) > 0 and (${joinParts(globs, sql` or `, 16)}))`;
 }
 
 function hexOf(character: string): string {

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { shaped } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { selectRows } from "../../db/rows.ts";
 import { firstIdAt, ID_ALPHABET, ID_PREFIXES, instantOf } from "../../lib/id.ts";
 import { DAY } from "../../lib/time.ts";
 import { CLICK_STRETCH, readStretch, type ArchivedClick, type ClickStretch } from "../kernel/click-archive.ts";
@@ -25,7 +25,7 @@ export interface Place {
 
 /** Selects the stretches that may contain a range, newest first, and all of its last day, because they overlap. */
 export function stretchesIn(ctx: Reader, { from, before }: IdRange, limit: number) {
-  return shaped(
+  return selectRows(
     ctx.db,
     CLICK_STRETCH,
     sql`select ${COLUMNS} from click_archives where program_id = ${ctx.programId}
@@ -43,7 +43,7 @@ export function stretchesOf(ctx: Reader, parts: readonly MinutePart[]) {
       and first_id < ${firstIdAt("event", to)}`,
   );
   const none = sql`select ${COLUMNS} from click_archives where program_id = ''`;
-  return shaped(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : joined(queries, sql` union `, 2));
+  return selectRows(ctx.db, CLICK_STRETCH, queries.length === 0 ? none : joinParts(queries, sql` union `, 2));
 }
 
 /** A lower bound for the ids of clicks in the database; null if there are no clicks. */
@@ -52,7 +52,7 @@ export function firstClick(ctx: Reader): SQL {
     const shift = sql.raw(String(5 * (9 - i)));
     return sql`substr('${sql.raw(ID_ALPHABET)}', 1 + ((ms >> ${shift}) & 31), 1)`;
   });
-  const counted = sql`(select ${`${ID_PREFIXES.event}_`} || ${joined(digits, sql` || `, "different")} from (
+  const counted = sql`(select ${`${ID_PREFIXES.event}_`} || ${joinParts(digits, sql` || `, "different")} from (
     select unixepoch(day) * 1000 as ms from event_counts
     where program_id = ${ctx.programId} and type = 'click' and archived < count order by day limit 1))`;
   return sql`(select min(id) from (

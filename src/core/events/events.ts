@@ -1,8 +1,8 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { joined, unionOf } from "../../db/parts.ts";
+import { joinParts, unionOf } from "../../db/parts.ts";
 import { cursorId, pageOf, window, type Page, type PageRequest } from "../../db/page.ts";
-import { columnsOf, orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { columnsOf, nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import { events } from "../../db/schema.ts";
 import { notFound } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
@@ -29,8 +29,8 @@ type JsonColumn = "payload" | "actor" | "changes";
 const ROW: Columns<Row> = {
   ...columnsOf(events, "program_id", "id", "type", "created_at"),
   payload: text,
-  actor: orNull(text),
-  changes: orNull(text),
+  actor: nullable(text),
+  changes: nullable(text),
 };
 
 /** `actor` and `changes` of a click are null, in the database and in the archive. */
@@ -54,7 +54,11 @@ export async function listEvents(ctx: Reader, filter: EventFilter): Promise<Page
   const parts = hasClicks(type) && filter.counted !== false ? minuteParts(filter) : [];
   const [rows, [counted], stretches, cut] = await ctx.read(
     selectEvents(ctx, type, place.range, limit, place.skip),
-    shaped(ctx.db, { total: whole }, sql`select ${filter.counted === false ? sql`0` : totalOf(ctx, filter)} as total`),
+    selectRows(
+      ctx.db,
+      { total: whole },
+      sql`select ${filter.counted === false ? sql`0` : totalOf(ctx, filter)} as total`,
+    ),
     stretchesIn(ctx, place.range, hasClicks(type) ? STRETCHES : 0),
     stretchesOf(ctx, parts),
   );
@@ -74,7 +78,7 @@ export async function getEvent(ctx: Reader, id: string): Promise<AuditEvent> {
   // No id lies between an id and this.
   const range: IdRange = { from: id, before: `${id}0` };
   const [[row], stretches] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       ROW,
       sql`select ${COLUMNS} from events
@@ -128,10 +132,10 @@ function selectEvents(ctx: Reader, type: EventKind | undefined, range: IdRange, 
     ...(type === "click" || from === null ? [] : [sql`id >= ${from}`]),
     ...(before === null ? [] : [sql`id < ${before}`]),
   ];
-  return shaped(
+  return selectRows(
     ctx.db,
     ROW,
-    sql`${rows ?? sql`select ${COLUMNS} from ${tableFor(type)} where ${joined(matching, sql` and `, "different")}`}
+    sql`${rows ?? sql`select ${COLUMNS} from ${tableFor(type)} where ${joinParts(matching, sql` and `, "different")}`}
       order by id desc limit ${literal(limit)} offset ${offset}`,
   );
 }
@@ -142,7 +146,7 @@ function selectUnclicked(ctx: Reader, { from, before }: IdRange): SQL {
     ...(from === null ? [] : [sql`and id >= (select first from asked)`]),
     ...(before === null ? [] : [sql`and id < (select after from asked)`]),
   ];
-  const within = joined(bounds, sql` `, "different");
+  const within = joinParts(bounds, sql` `, "different");
   const ofTypes = AUDIT_EVENT_TYPES.filter((type) => type !== "click").map(
     (type) => sql`select ${COLUMNS} from events indexed by events_type
       where program_id = (select program from asked) and type = ${literal(type)} and type <> 'click' ${within}`,

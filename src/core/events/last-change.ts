@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import type { Actor } from "../../domain/actor.ts";
 import type { ChangeEventType } from "../../domain/event.ts";
 import type { Reader } from "../kernel/context.ts";
@@ -21,9 +21,9 @@ export async function readLastChange(
   columns: readonly string[],
 ): Promise<Actor | null> {
   const [[found]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
-      { actor: orNull(text) },
+      { actor: nullable(text) },
       sql`select actor from (select actor, payload, changes, id from events indexed by events_type
           where program_id = ${ctx.programId} and type = ${literal(type)} and type <> 'click'
           order by id desc limit ${literal(LOOKED_AT)})

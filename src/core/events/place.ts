@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { selectRows, text, whole } from "../../db/rows.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
@@ -21,7 +21,7 @@ export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange,
   const uncounted =
     type === undefined || type === "click" ? uncountedClicks(ctx) : sql`(select '' as created_at) where false`;
   const [minutes] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { newer: whole, minute: text, n: whole },
       sql`
@@ -57,7 +57,7 @@ export async function findPlace(ctx: Reader, filter: EventRange, range: IdRange,
 async function countFrom(ctx: Reader, range: EventRange): Promise<number> {
   const parts = minuteParts(range);
   const [[counted], stretches] = await ctx.read(
-    shaped(ctx.db, { total: whole }, sql`select ${totalOf(ctx, range)} as total`),
+    selectRows(ctx.db, { total: whole }, sql`select ${totalOf(ctx, range)} as total`),
     stretchesOf(ctx, parts),
   );
   return (counted?.total ?? 0) + (await countArchived(stretchReader(ctx), stretches, parts));

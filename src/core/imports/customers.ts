@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { orNull, shaped, text, textOf, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, type Columns } from "../../db/rows.ts";
 import type { AttributionFact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -13,7 +13,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
 import { MAX_INLINE, settleEach } from "../ledger/settle.ts";
-import { orUnsettled, readAgain, unsettle } from "../ledger/concerned-payments.ts";
+import { matchesOrUnsettled, restartSettling, unsettle } from "../ledger/concerned-payments.ts";
 import {
   addressesOf,
   identityKey,
@@ -92,7 +92,7 @@ const NAMED_PARTNER: Columns<NamedPartner & { key: string }> = {
   id: text,
   slug: text,
   email: text,
-  payout_email: orNull(text),
+  payout_email: nullable(text),
   key: text,
 };
 
@@ -103,7 +103,7 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
   const identities = JSON.stringify(lines.map(({ customer }) => customer));
   const named = sql`p.id, p.slug, p.email, p.payout_email`;
   return [
-    shaped(
+    selectRows(
       ctx.db,
       NAMED_PARTNER,
       sql`select distinct ${named}, s.slug_key as key
@@ -111,16 +111,16 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       cross join partner_slugs s on s.program_id = ${ctx.programId} and s.slug_key = j.value
       join partners p on p.id = s.partner_id`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       NAMED_PARTNER,
       sql`select distinct ${named}, lower(p.email) as key
       from json_each(${emails}) j
       cross join partners p on p.program_id = ${ctx.programId} and lower(p.email) = lower(j.value)`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
-      { ...IDENTITY, email: orNull(text) },
+      { ...IDENTITY, email: nullable(text) },
       sql`select j.value ->> 'provider' as provider,
         j.value ->> 'scope' as scope, j.value ->> 'subject' as subject,
         (select customer_email from payments where program_id = ${ctx.programId}
@@ -128,9 +128,9 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
           and customer_email is not null order by created_at desc limit 1) as email
       from json_each(${identities}) j where j.value ->> 'scope' = 'customer'`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
-      { ...IDENTITY, email: orNull(text), at: text },
+      { ...IDENTITY, email: nullable(text), at: text },
       sql`select s.provider, 'customer' as scope,
         s.subject, f.data ->> 'email' as email, max(f.occurred_at) as at
       from json_each(${identities}) j
@@ -161,7 +161,7 @@ async function store(ctx: ProgramCtx, chunk: readonly Binding[]): Promise<Custom
           { statement: subjects },
           unsettle(ctx, concernedBy(ctx, bindings)),
           // A running settling may be the first to find a payment's address: it reads again.
-          { statement: readAgain(ctx) },
+          { statement: restartSettling(ctx) },
         ],
         // Names no customers, because a customer may have to be erased.
         occurrences: [
@@ -212,7 +212,7 @@ function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
   const changes = sql`created_at >= ${iso(ctx.now)}
     and (partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')`;
   return sql`program_id = ${ctx.program.id} and id >= ${firstIdAt("payment", ctx.now - 31 * DAY)}
-    and ${orUnsettled("payments", changes)}
+    and ${matchesOrUnsettled("payments", changes)}
     and exists (select 1 from json_each(${subjects}) j where j.value ->> 'provider' = provider
       and ((j.value ->> 'scope' = 'customer' and j.value ->> 'subject' = customer_id)
         or (j.value ->> 'scope' = 'email' and j.value ->> 'subject' = lower(customer_email))))`;
@@ -220,7 +220,7 @@ function concernedBy(ctx: ProgramCtx, bindings: readonly Binding[]) {
 
 /** Settles some of the payments that bindings concern, and returns their number; the sweep settles the rest. */
 async function settleUnsettled(ctx: ProgramCtx, bindings: readonly Binding[], most: number): Promise<number> {
-  const unsettled = await shaped(
+  const unsettled = await selectRows(
     ctx.db,
     PAYMENT_KEY,
     sql`select id, provider, provider_transaction_id from payments

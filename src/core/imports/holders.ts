@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { isTooLarge } from "../../db/bounded-database.ts";
 import { literal } from "../../db/client.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import type { HeldCode } from "../../domain/code.ts";
 import type { AttributionFact, CodeUseFact } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
@@ -34,7 +34,7 @@ type Said = AttributionFact | CodeUseFact;
  */
 export async function readHolders(ctx: Reader, names: readonly CustomerIdentity[]): Promise<Map<string, string[]>> {
   const groups = [...Map.groupBy(names, ({ provider }) => provider)];
-  const said = groups.map(([provider, own]) => shaped(ctx.db, PART, selectSaid(ctx, provider, own)));
+  const said = groups.map(([provider, own]) => selectRows(ctx.db, PART, selectSaid(ctx, provider, own)));
   const read = await ctx.read(...said).catch((error: unknown) => {
     if (names.length > 1 && isTooLarge(error)) return null;
     throw error;

@@ -1,5 +1,5 @@
 import { getTableColumns, sql } from "drizzle-orm";
-import { columnsOf, shaped, text, whole } from "../../db/rows.ts";
+import { columnsOf, selectRows, text, whole } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
@@ -123,7 +123,7 @@ function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
       .join(", "),
   );
   return [
-    shaped(
+    selectRows(
       ctx.db,
       { ...known, metadata_bytes: whole },
       sql`select distinct ${read},
@@ -131,7 +131,7 @@ function lookUp(ctx: Reader, lines: readonly PartnerLine[]) {
       from json_each(${emails}) j cross join ${partners}
         on ${partners.program_id} = ${ctx.programId} and lower(${partners.email}) = j.value`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       { partner_id: text, slug_key: text },
       sql`select distinct s.partner_id, s.slug_key

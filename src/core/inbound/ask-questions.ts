@@ -1,9 +1,9 @@
 /** Sends the waiting questions to a vendor, after its list of events was read to the end. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { isPassing } from "../../domain/read-trouble.ts";
+import { isTemporary } from "../../domain/read-trouble.ts";
 import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
@@ -63,7 +63,7 @@ export async function openQuestions(
       const api_key = await openApiKey(ctx, provider);
       if (!first || api_key === null) return false;
       const failed = await ask({ ctx, provider, reads, api_key }, first.kind, first.id);
-      failure = failed && isPassing(failed.reason) ? failed : (failure ?? failed);
+      failure = failed && isTemporary(failed.reason) ? failed : (failure ?? failed);
       const isForbidden = failed?.reason === "permission_missing";
       open = isForbidden ? others.filter(({ kind }) => kind !== first.kind) : others;
       return open.length > 0 && (failed === null || failed.reason === "unreadable" || isForbidden);
@@ -77,7 +77,7 @@ async function listWaiting(
   provider: VendorName,
   { isWaiting, prefix, prefix_again }: QuestionKind,
 ): Promise<string[]> {
-  const rows = await shaped(
+  const rows = await selectRows(
     db,
     { subject: text },
     sql`select subject from waiting_events indexed by waiting_events_of_program

@@ -29,7 +29,7 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-export function keptText(known: KnownDestination | null): string {
+export function destinationText(known: KnownDestination | null): string {
   return JSON.stringify({ known, claim: null } satisfies Kept);
 }
 
@@ -49,7 +49,7 @@ export async function claimDestination(ctx: ProgramCtx, provider: VendorName): P
       "Another call is doing this now. Try again in three minutes at the latest.",
     );
   }
-  return { text, known, release: async () => void (await change(text, keptText(known))) };
+  return { text, known, release: async () => void (await change(text, destinationText(known))) };
 
   async function change(from: string | null, to: string): Promise<boolean> {
     const { meta } = await db.run(sql`update provider_connections set destination = ${to}

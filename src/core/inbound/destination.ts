@@ -21,7 +21,7 @@ import {
   secretsChanged,
 } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
-import { claimDestination, keptText, type Claim, type KnownDestination } from "./destination-claim.ts";
+import { claimDestination, destinationText, type Claim, type KnownDestination } from "./destination-claim.ts";
 
 /** The vendor's API for destinations in this deployment; null for a vendor without one. */
 export type DestinationsOf = (provider: Vendor) => VendorDestinations | null;
@@ -220,7 +220,7 @@ function store({ ctx: begun, provider, claim }: Making, { destination, secret, b
         {
           statement: ctx.db
             .update(providerConnections)
-            .set({ ...values, destination: values.destination ?? keptText(claim.known) })
+            .set({ ...values, destination: values.destination ?? destinationText(claim.known) })
             .where(
               and(
                 eq(providerConnections.program_id, program.id),
@@ -241,7 +241,7 @@ function store({ ctx: begun, provider, claim }: Making, { destination, secret, b
 async function secretOf(ctx: ProgramCtx, { name }: Vendor, { id, secret }: Destination): Promise<Partial<Connection>> {
   const changes = await changedSecrets(ctx, ctx.program, { [`${name}_webhook_secret`]: secret });
   const known: KnownDestination = { id, secret: await fingerprint(ctx.program.id, secret ?? "") };
-  return { ...changes.get(name), destination: keptText(known) };
+  return { ...changes.get(name), destination: destinationText(known) };
 }
 
 /** The events of the changes at the vendor. */

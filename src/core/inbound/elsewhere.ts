@@ -7,7 +7,7 @@
  */
 import { sql } from "drizzle-orm";
 import { literal, runBatch, runThenRead } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import type { Fact } from "../../domain/fact.ts";
 import { CLAIMED_ELSEWHERE } from "../../domain/payment.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
@@ -15,8 +15,8 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import { claimsPrograms, vendorNamed } from "../../providers/registry.ts";
 import { refuseIf } from "../kernel/conflict.ts";
 import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
-import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
-import { unremember } from "../ledger/unremember.ts";
+import { factsOfEvent, sortFacts, storedEvent } from "../ledger/facts.ts";
+import { forgetReferences } from "../ledger/unremember.ts";
 import { openProgramOrNull } from "./locate.ts";
 import { receiveEvent } from "./receive.ts";
 
@@ -24,7 +24,7 @@ import { receiveEvent } from "./receive.ts";
 type Said = Pick<ProviderEvent, "event_id" | "event_type" | "occurred_at" | "facts">;
 
 /** Whether a program decides anything by an event: all programs may store the names of customers and codes. */
-export function decides({ facts }: Pick<ProviderEvent, "facts">): boolean {
+export function hasDecidingFacts({ facts }: Pick<ProviderEvent, "facts">): boolean {
   return facts.some((fact) => fact.kind === "payment" || isRemembered(fact));
 }
 
@@ -36,7 +36,7 @@ function isRemembered({ kind }: Fact): boolean {
  * The note in `waiting_events` that another program has an event which may be this one's, with the event's payment:
  * another sender's event of the same id has another.
  */
-export function announcement(program_id: string, { event_id, facts }: Pick<Said, "event_id" | "facts">): string {
+export function announcementText(program_id: string, { event_id, facts }: Pick<Said, "event_id" | "facts">): string {
   return `event:${program_id}:${event_id}:${paymentIn(facts)?.key ?? ""}`;
 }
 
@@ -48,13 +48,13 @@ function paymentIn(facts: readonly Fact[]) {
  * Whether one of the event's possible programs has stored it. The others get a note that this program received it. If
  * one has, this program withdraws its decisions by the event.
  */
-export async function isAnothers(
+export async function isOwnedElsewhere(
   ctx: ProgramCtx,
   provider: VendorName,
   event: Said,
   claimants: readonly ProgramCtx[],
 ): Promise<boolean> {
-  if (!decides(event)) return false;
+  if (!hasDecidingFacts(event)) return false;
   for (const claimant of claimants) {
     if (!(await announce(ctx, provider, event, claimant))) continue;
     await giveUp(ctx, provider, event, claimant.program.id);
@@ -75,15 +75,15 @@ async function announce(
     and provider_transaction_id = ${key}`;
   const stored = sql`${storedEvent(id, provider, event.event_id)} and (${key} is null or exists (${payment}))`;
   const note = db.run(sql`insert into waiting_events (provider, subject, program_id)
-    select ${provider}, ${announcement(id, event)}, ${program.id} where not exists (${stored}) on conflict do nothing`);
-  const [rows] = await runThenRead(db, [note], [shaped(db, { event_id: text }, stored)]);
+    select ${provider}, ${announcementText(id, event)}, ${program.id} where not exists (${stored}) on conflict do nothing`);
+  const [rows] = await runThenRead(db, [note], [selectRows(db, { event_id: text }, stored)]);
   return rows.length > 0;
 }
 
 /** Deletes a note, once the other program has withdrawn its decisions by the event. */
 function forgetAnnounced({ db, program }: ProgramCtx, provider: VendorName, event: Said, other: string): Statement {
   return db.run(sql`delete from waiting_events
-    where provider = ${provider} and subject = ${announcement(program.id, event)} and program_id = ${other}`);
+    where provider = ${provider} and subject = ${announcementText(program.id, event)} and program_id = ${other}`);
 }
 
 /** The event id under which a program records that it has withdrawn its decisions by an event. */
@@ -91,13 +91,17 @@ function givenUpId(event_id: string): string {
   return `${event_id}:elsewhere`;
 }
 
-export async function isGivenUp({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Promise<boolean> {
-  const rows = await shaped(db, { event_id: text }, storedEvent(program.id, provider, givenUpId(event_id)));
+export async function isWithdrawn(
+  { db, program }: ProgramCtx,
+  provider: VendorName,
+  event_id: string,
+): Promise<boolean> {
+  const rows = await selectRows(db, { event_id: text }, storedEvent(program.id, provider, givenUpId(event_id)));
   return rows.length > 0;
 }
 
 /** Refuses the batch that stores an event as this program's if the program has withdrawn from it meanwhile. */
-export function unlessGivenUp({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Statement {
+export function refuseIfWithdrawn({ db, program }: ProgramCtx, provider: VendorName, event_id: string): Statement {
   return db.run(refuseIf(sql`exists (${storedEvent(program.id, provider, givenUpId(event_id))})`));
 }
 
@@ -119,14 +123,14 @@ async function giveUp(ctx: ProgramCtx, provider: VendorName, event: Said, owner:
     },
     null,
     [
-      ...unremember(ctx, provider, event_id, payment?.key ?? null),
+      ...forgetReferences(ctx, provider, event_id, payment?.key ?? null),
       ...(subscription_id === null ? [] : [noteClaim(ctx, owner, subscription_id)]),
     ],
   );
 }
 
 /** Makes other programs withdraw from an event that this program owns and has stored. */
-export async function haveGivenUp(
+export async function withdrawOthers(
   ctx: ProgramCtx,
   provider: VendorName,
   event: Said,
@@ -140,12 +144,12 @@ export async function haveGivenUp(
 }
 
 /** Repeats the step between storing and closing an event that a crash left open. */
-export async function finishGivingUp(ctx: ProgramCtx, name: ProviderName, event_id: string): Promise<void> {
+export async function finishWithdrawal(ctx: ProgramCtx, name: ProviderName, event_id: string): Promise<void> {
   const provider = vendorNamed(name)?.name;
   if (!provider || !claimsPrograms(provider)) return;
   const ofProgram = sql`program_id = ${ctx.program.id} and provider = ${literal(provider)} and event_id = ${event_id}`;
   const [[row], rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { event_type: text, occurred_at: text },
       sql`select event_type, occurred_at from provider_events where ${ofProgram}`,
@@ -153,14 +157,14 @@ export async function finishGivingUp(ctx: ProgramCtx, name: ProviderName, event_
     factsOfEvent(ctx, provider, event_id),
   );
   if (!row) return;
-  const event: Said = { event_id, ...row, facts: inOrder(rows) };
-  const noted = await shaped(
+  const event: Said = { event_id, ...row, facts: sortFacts(rows) };
+  const noted = await selectRows(
     ctx.db,
     { program_id: text },
     sql`select program_id from waiting_events where provider = ${literal(provider)}
-      and subject = ${announcement(ctx.program.id, event)}`,
+      and subject = ${announcementText(ctx.program.id, event)}`,
   );
-  await haveGivenUp(
+  await withdrawOthers(
     ctx,
     provider,
     event,
@@ -169,7 +173,7 @@ export async function finishGivingUp(ctx: ProgramCtx, name: ProviderName, event_
 }
 
 /** The part of an event that is stored in a program it is not for. */
-export function givenUp(event: ProviderEvent): ProviderEvent {
+export function withdrawnPart(event: ProviderEvent): ProviderEvent {
   const facts = event.facts.filter((fact) => !isRemembered(fact));
   return facts.length > 0 ? { ...event, facts } : { ...event, facts, ignored: CLAIMED_ELSEWHERE };
 }

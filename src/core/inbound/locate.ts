@@ -190,7 +190,7 @@ export async function programsStoring(
   but: readonly string[] = [],
   asked: Asked | null = null,
 ): Promise<{ found: Storing[]; failure: { reason: unknown } | null }> {
-  const { found, failure } = await programsIn(ctx, provider, storing(provider, claim), but, asked);
+  const { found, failure } = await readPrograms(ctx, provider, storing(provider, claim), but, asked);
   return { found: found.toSorted((a, b) => a.rank - b.rank), failure };
 }
 
@@ -201,7 +201,7 @@ export async function claimedAndStoring(on: Ctx, provider: VendorName, claim: Cl
 }
 
 /** Reads programs of a select of `program_id` and `rank`, in all databases but that of `asked`, except `but`. */
-export async function programsIn(
+export async function readPrograms(
   ctx: Ctx,
   provider: VendorName,
   ranked: SQL,
@@ -229,7 +229,7 @@ async function programsOn(on: Ctx, provider: VendorName, ranked: SQL, but: reado
 /**
  * Refuses the batch if another program, not in `strangers`, stores its payment or subscription and this one does not.
  */
-export function storedElsewhere(
+export function refuseIfStoredElsewhere(
   url: ProgramCtx,
   provider: VendorName,
   { transaction_id, subscription_id }: ClaimedOwner,

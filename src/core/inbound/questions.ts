@@ -5,8 +5,8 @@
  */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import type { Fact, PaymentFact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
@@ -15,7 +15,7 @@ import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { storedEvent } from "../ledger/facts.ts";
-import { paymentsNamed, reachable } from "../ledger/concerned-payments.ts";
+import { paymentsNamed, linkedIds } from "../ledger/concerned-payments.ts";
 
 /** The context of a question to a vendor. */
 export interface Asking {
@@ -69,7 +69,7 @@ const LINKS: QuestionKind = {
     if (claimsPrograms(provider)) return [];
     return facts.flatMap((fact) => {
       if (fact.kind !== "adjustment") return [];
-      const named = reachable(program_id, provider, sql`select value from json_each(${JSON.stringify(fact.aliases)})`);
+      const named = linkedIds(program_id, provider, sql`select value from json_each(${JSON.stringify(fact.aliases)})`);
       // The last id is the nearest to those of the payment's events.
       const id = fact.aliases.at(-1);
       return [sql`select ${id} as id where not exists (${paymentsNamed(program_id, provider, named)})`];
@@ -77,15 +77,15 @@ const LINKS: QuestionKind = {
   },
   reopenedBy(program_id, provider, within) {
     const id = sql`f.data ->> '$.aliases[#-1]'`;
-    const named = reachable(program_id, provider, sql`select value from json_each(f.data, '$.aliases')`);
+    const named = linkedIds(program_id, provider, sql`select value from json_each(f.data, '$.aliases')`);
     return sql`select ${id} as id from ${factsIn("adjustment", within)}
       and not exists (${paymentsNamed(program_id, provider, named)})
       and not exists (select 1 from waiting_events where provider = ${literal(provider)} and subject = ${id}
         and program_id = ${program_id})`;
   },
   async ask({ ctx, provider, reads, api_key }, id) {
-    const named = reachable(ctx.program.id, provider, sql`select ${id}`);
-    const payments = await shaped(ctx.db, { id: text }, paymentsNamed(ctx.program.id, provider, named));
+    const named = linkedIds(ctx.program.id, provider, sql`select ${id}`);
+    const payments = await selectRows(ctx.db, { id: text }, paymentsNamed(ctx.program.id, provider, named));
     if (payments.length > 0) return null;
     const answer = await reads.readLinks!(api_key, id);
     if (answer.outcome === "failed") return { id, answer };
@@ -118,7 +118,7 @@ const LINES: QuestionKind = {
       and not exists (${answer})`;
   },
   async ask({ ctx: { db, program }, provider, reads, api_key }, id) {
-    const [paid] = await shaped(
+    const [paid] = await selectRows(
       db,
       { data: text },
       sql`select f.data from fact_subjects s
@@ -155,7 +155,11 @@ const CODES: QuestionKind = {
   reopenedBy: (_program_id, _provider, within) =>
     sql`select substr(e.event_id, 6) as id from provider_events e where ${within} and e.ignored = 'no_code'`,
   async ask({ ctx, provider, reads, api_key }, code_id) {
-    const [open] = await shaped(ctx.db, { id: text }, unnamedAmong(ctx.program.id, provider, sql`select ${code_id}`));
+    const [open] = await selectRows(
+      ctx.db,
+      { id: text },
+      unnamedAmong(ctx.program.id, provider, sql`select ${code_id}`),
+    );
     if (!open) return null;
     const carriers = await carriersOf(ctx, provider, open.id);
     const answer = await reads.readCode!(api_key, { id: open.id, occurred_at: iso(ctx.now), carriers });
@@ -208,15 +212,15 @@ export async function reopenQuestions(
 ): Promise<string | null> {
   const kinds = answeredBy(reads);
   if (kinds.length === 0) return null;
-  const among = joined(
+  const among = joinParts(
     kinds.map((kind) => kind.among),
     sql` or `,
     "different",
   );
   const events = sql`e.program_id = ${ctx.program.id} and e.provider = ${provider} and e.event_id > ${after} and (${among})`;
-  const [part] = await shaped(
+  const [part] = await selectRows(
     ctx.db,
-    { last: orNull(text) },
+    { last: nullable(text) },
     sql`select max(event_id) as last from (
       select e.event_id from provider_events e where ${events} order by e.event_id limit ${literal(PART)})`,
   );
@@ -264,7 +268,7 @@ const MAX_CARRIERS = 20;
 /** The vendor's ids of the first payments and subscriptions that carry a code. */
 async function carriersOf({ db, program }: ProgramCtx, provider: VendorName, code_id: string): Promise<string[]> {
   const ofVendor = (table: SQL) => sql`${table}.program_id = ${program.id} and ${table}.provider = ${provider}`;
-  const rows = await shaped(
+  const rows = await selectRows(
     db,
     { id: text },
     sql`select n.subject as id from (select fact_id from fact_subjects s

@@ -1,7 +1,7 @@
 /** Ingests events that no webhook delivered, from the provider's list of events (IN-15). */
 import { sql } from "drizzle-orm";
 import { countStatements, literal, runBatch } from "../../db/client.ts";
-import { shaped, text, textOf } from "../../db/rows.ts";
+import { selectRows, text, textOf } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
@@ -35,26 +35,26 @@ import { MAX_EVENT_BYTES, takeEvent } from "./take-event.ts";
 import { openQuestions, type Questions } from "./ask-questions.ts";
 import { reopenQuestions } from "./questions.ts";
 import {
-  asked,
-  begun,
-  counted,
-  failed,
+  recordAnswers,
+  startReading,
+  countRecovered,
+  recordReadFailure,
   isRateLimited,
   keepReading,
   keptReading,
-  newAmong,
+  newUnparsable,
   nextRead,
   noteTaking,
-  passed,
+  advanceReading,
   readingOf,
   readingStatus,
-  takenIn,
-  taking,
+  finishTaking,
+  startTaking,
   type Reading,
   type ReadingStatus,
   type Unparsable,
   unparsableSince,
-  unread,
+  resetReading,
 } from "./reading.ts";
 
 /** The deployment's API for reading a provider; null for a provider that cannot be read. */
@@ -95,7 +95,7 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   const place = new Place(
     ctx,
     provider,
-    stored.under_way?.cursor ? stored : begun(stored, program, reads.kept_ms, now),
+    stored.under_way?.cursor ? stored : startReading(stored, program, reads.kept_ms, now),
   );
 
   async function open(): Promise<boolean> {
@@ -105,7 +105,10 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     const { reading } = place;
     const answer = await nextPage(reads, api_key, reading);
     if (answer.outcome === "failed") {
-      return place.keep(failed(fromWhere(reading, answer.reason), answer.reason, now), answer.retry_after_ms);
+      return place.keep(
+        recordReadFailure(fromWhere(reading, answer.reason), answer.reason, now),
+        answer.retry_after_ms,
+      );
     }
     page = { ...(await missing(ctx, provider, answer, reading)), next: answer.next };
     return page.left.length > 0 ? true : close(page);
@@ -114,12 +117,12 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
   async function close({ next, unparsable }: Page): Promise<boolean> {
     page = null;
     const { reading } = place;
-    const onwards = passed(reading, next, iso(now - reads.kept_ms), unparsable);
+    const onwards = advanceReading(reading, next, iso(now - reads.kept_ms), unparsable);
     // The ones that no earlier reading has found.
-    if (await place.keep(onwards, null, newAmong(reading, unparsable).length)) return true;
+    if (await place.keep(onwards, null, newUnparsable(reading, unparsable).length)) return true;
     if (place.isOvertaken) return false;
     questions = await openQuestions(ctx, provider.name, reads, reading.unanswered?.attempts ?? 0);
-    if (!questions && reading.unanswered) await place.keep(asked(place.reading, null, now));
+    if (!questions && reading.unanswered) await place.keep(recordAnswers(place.reading, null, now));
     return questions !== null;
   }
 
@@ -139,7 +142,8 @@ export function openListReader(by: ProgramCtx, provider: Vendor, reads: VendorRe
     if (await open.next()) return true;
     const { reading } = place;
     const { failure: why } = open;
-    if (why || reading.unanswered) await place.keep(asked(reading, why?.reason ?? null, now), why?.retry_after_ms);
+    if (why || reading.unanswered)
+      await place.keep(recordAnswers(reading, why?.reason ?? null, now), why?.retry_after_ms);
     return false;
   }
 
@@ -167,8 +171,8 @@ async function beforeList(
   const { program, now } = ctx;
   const { noted_again, trouble } = place.reading;
   if (isOutOfMode(program, reads, api_key)) {
-    const restarted = { ...begun(unread(place.reading), program, reads.kept_ms, now), trouble };
-    return place.keep(failed(restarted, "test_key", now));
+    const restarted = { ...startReading(resetReading(place.reading), program, reads.kept_ms, now), trouble };
+    return place.keep(recordReadFailure(restarted, "test_key", now));
   }
   if (noted_again === null) return null;
   const last = await reopenQuestions(ctx, provider.name, reads, noted_again ?? "");
@@ -215,7 +219,7 @@ class Place {
   async take({ body, event }: Listed): Promise<boolean> {
     const [ctx, { name }, { event_id }] = [this.#ctx, this.#provider, event];
     const lost = isSent(this.#provider, connectionOf(ctx.program, name), event.event_type, ctx.now) ? 1 : 0;
-    const [before, reading] = [this.#kept, taking(this.reading, event_id, lost)];
+    const [before, reading] = [this.#kept, startTaking(this.reading, event_id, lost)];
     let isWithEvent = false;
     const note = (home: ProgramCtx) => {
       isWithEvent = home.shard === ctx.shard;
@@ -226,17 +230,17 @@ class Place {
       const isNew = await takeListed(ctx, this.#provider, { body, event }, note);
       if (isNew && isWithEvent) this.#isKept(reading);
       const wasLeft = this.reading.taking?.includes(event_id) === true;
-      this.reading = takenIn(this.reading, event_id);
+      this.reading = finishTaking(this.reading, event_id);
       // An event left over from an earlier run is stored as done: a run that is cut off later would repeat it.
       if (!isNew) return wasLeft ? this.keep({ ...this.reading, trouble: null }) : true;
       if (isWithEvent) return true;
     } catch (error) {
       if ((await keptReading(ctx, name)) === JSON.stringify(reading)) this.#isKept(reading);
-      await this.keep(failed(this.reading, "not_stored", ctx.now));
+      await this.keep(recordReadFailure(this.reading, "not_stored", ctx.now));
       throw error;
     }
     // No transaction spans two databases: after a crash here the event is not counted.
-    return this.keep(counted(this.reading, lost));
+    return this.keep(countRecovered(this.reading, lost));
   }
 
   #isKept(reading: Reading): void {
@@ -278,7 +282,7 @@ async function missing(
   }
   const ids = [...listed.keys(), ...unparsable.keys()];
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { event_id: text },
       sql`select value as event_id from json_each(${JSON.stringify(ids)})
@@ -336,7 +340,7 @@ export function readEventLists(ctx: Ctx, readsOf: ReadsOf): Work<Due> {
   return {
     cost: STEP_COST,
     async due(after) {
-      const rows = await shaped(
+      const rows = await selectRows(
         ctx.db,
         { key: text, program_id: text, provider: textOf<VendorName>() },
         sql`select program_id || ' ' || provider as key, program_id, provider
@@ -423,7 +427,7 @@ function beginReading(ctx: ProgramCtx, name: string, since: number | undefined, 
     const [back] = [unparsableSince(before, "all"), ...(since === undefined ? [] : [iso(since)])]
       .filter((at) => at !== undefined)
       .toSorted();
-    const begins = begun(before, program, reads.kept_ms, now, back);
+    const begins = startReading(before, program, reads.kept_ms, now, back);
     // A wait that the vendor requested is kept.
     const next_read_at = isRateLimited(before) ? connection.next_read_at : "";
     const on = forProgram(ctx, program);

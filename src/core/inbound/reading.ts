@@ -1,8 +1,8 @@
 /** How far a provider's list of events is read for a program: `provider_connections.reading`. */
 import { sql, type SQL } from "drizzle-orm";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { isPassing, type ReadTrouble, type VendorTrouble } from "../../domain/read-trouble.ts";
+import { isTemporary, type ReadTrouble, type VendorTrouble } from "../../domain/read-trouble.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { connectionOf, UNREAD } from "../kernel/connections.ts";
@@ -126,7 +126,13 @@ function oldest(unparsable: readonly Unparsable[]): Unparsable[] {
  * A reading that goes back to an hour before the last complete point, or to `since` if that is earlier; the first time
  * to when the program was created; and never to before the vendor's oldest event.
  */
-export function begun(reading: Reading, program: Program, kept_ms: number, now: number, since?: string): Reading {
+export function startReading(
+  reading: Reading,
+  program: Program,
+  kept_ms: number,
+  now: number,
+  since?: string,
+): Reading {
   const { complete_until, under_way } = reading;
   const usual = complete_until === null ? program.created_at : iso(Date.parse(complete_until) - OVERLAP);
   const again = unparsableSince(reading, { due: now });
@@ -139,7 +145,10 @@ export function begun(reading: Reading, program: Program, kept_ms: number, now: 
 }
 
 /** The events that no earlier reading has found without a documented shape. */
-export function newAmong({ unparsable = [], under_way }: Reading, found: readonly Unparsable[]): readonly Unparsable[] {
+export function newUnparsable(
+  { unparsable = [], under_way }: Reading,
+  found: readonly Unparsable[],
+): readonly Unparsable[] {
   const known = new Set([...unparsable, ...(under_way?.unparsable ?? [])].map(({ event_id }) => event_id));
   return found.filter(({ event_id }) => !known.has(event_id));
 }
@@ -148,7 +157,7 @@ export function newAmong({ unparsable = [], under_way }: Reading, found: readonl
  * After a page of the list with the unparsable events `found`; the next page begins at `next`, null after the last. The
  * vendor keeps its events since `kept_since`.
  */
-export function passed(
+export function advanceReading(
   reading: Reading,
   next: string | null,
   kept_since: string,
@@ -199,35 +208,35 @@ function stillUnparsable(
 }
 
 /** The reading for another key: the list is unread, but the events that are being ingested remain. */
-export function unread({ taking: open }: Reading): Reading {
+export function resetReading({ taking: open }: Reading): Reading {
   return open === undefined ? UNREAD : { ...UNREAD, taking: open };
 }
 
 /** Counts one more event that no webhook delivered: `lost` is 1 if a webhook should have. */
-export function counted(reading: Reading, lost: 0 | 1): Reading {
+export function countRecovered(reading: Reading, lost: 0 | 1): Reading {
   return { ...reading, recovered: reading.recovered + lost, trouble: null };
 }
 
-/** The same with such an event that is stored: it is being ingested until `takenIn`. */
-export function taking(reading: Reading, event_id: string, lost: 0 | 1): Reading {
-  return { ...counted(reading, lost), taking: [...(reading.taking ?? []), event_id] };
+/** The same with such an event that is stored: it is being ingested until `finishTaking`. */
+export function startTaking(reading: Reading, event_id: string, lost: 0 | 1): Reading {
+  return { ...countRecovered(reading, lost), taking: [...(reading.taking ?? []), event_id] };
 }
 
-export function takenIn(reading: Reading, event_id: string): Reading {
+export function finishTaking(reading: Reading, event_id: string): Reading {
   const { taking: open, ...rest } = reading;
   const left = open?.filter((one) => one !== event_id) ?? [];
   return left.length > 0 ? { ...rest, taking: left } : rest;
 }
 
 /** After an attempt that failed. */
-export function failed(reading: Reading, reason: ReadTrouble, now: number): Reading {
+export function recordReadFailure(reading: Reading, reason: ReadTrouble, now: number): Reading {
   const at = iso(now);
   const { since, attempts } = reading.trouble ?? { since: at, attempts: 0 };
   return { ...reading, trouble: { reason, at, since, attempts: attempts + 1 } };
 }
 
 /** After the waiting questions were sent; `reason` is why some were not answered. */
-export function asked(reading: Reading, reason: VendorTrouble | null, now: number): Reading {
+export function recordAnswers(reading: Reading, reason: VendorTrouble | null, now: number): Reading {
   const at = iso(now);
   const { since = at, attempts = 0 } = reading.unanswered ?? {};
   return { ...reading, unanswered: reason && { reason, at, since, attempts: attempts + 1 } };
@@ -241,7 +250,7 @@ export function isRateLimited({ trouble, unanswered }: Reading): boolean {
 /** When the list is to be read on, and open questions repeated. `asked_ms`: the wait that the vendor requests. */
 export function nextRead({ under_way, trouble, unanswered }: Reading, now: number, asked_ms: number | null): string {
   if (!trouble && under_way) return "";
-  const failed = trouble ?? (unanswered && isPassing(unanswered.reason) ? unanswered : null);
+  const failed = trouble ?? (unanswered && isTemporary(unanswered.reason) ? unanswered : null);
   if (!failed) return iso(now + EVERY);
   const wait = Math.min(RETRY.first * 2 ** (failed.attempts - 1), RETRY.last);
   return iso(now + Math.max(wait, asked_ms ?? 0));
@@ -274,7 +283,7 @@ export async function keepReading(
 
 interface Taking {
   before: string | null;
-  /** The result of `taking`. */
+  /** The result of `startTaking`. */
   reading: Reading;
   event_id: string;
   lost: 0 | 1;
@@ -283,7 +292,7 @@ interface Taking {
 
 /**
  * A statement for the transaction that stores a listed event, before it. If the event is not `stored` yet, it replaces
- * the reading `before` with that of `taking`. If another run has continued the reading, or the key has changed, it
+ * the reading `before` with that of `startTaking`. If another run has continued the reading, or the key has changed, it
  * counts and records the event in the current reading: no other list has the event ingested to its end.
  */
 export function noteTaking(
@@ -301,9 +310,9 @@ export function noteTaking(
 
 /** The stored reading. */
 export async function keptReading(ctx: ProgramCtx, provider: VendorName): Promise<string | null> {
-  const [row] = await shaped(
+  const [row] = await selectRows(
     ctx.db,
-    { reading: orNull(text) },
+    { reading: nullable(text) },
     sql`select reading from provider_connections where ${isRead(ctx, provider)}`,
   );
   return row?.reading ?? null;

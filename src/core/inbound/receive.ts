@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, shaped } from "../../db/rows.ts";
+import { flag, selectRows } from "../../db/rows.ts";
 import { providerEvents, payments } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import { isEarning, testFact, type Fact } from "../../domain/fact.ts";
@@ -21,13 +21,13 @@ import {
   type Tried,
   trySettle,
 } from "../ledger/settle.ts";
-import { unsettledAmong } from "../ledger/concerned-payments.ts";
+import { selectUnsettled } from "../ledger/concerned-payments.ts";
 import {
   PAYMENT_KEY,
   factId,
   factsOfEvent,
-  inOrder,
-  isFound,
+  sortFacts,
+  isFindable,
   recordFacts,
   type Beside,
   type PaymentKey,
@@ -203,10 +203,14 @@ export async function finishOpenEvents(ctx: ProgramCtx, open: { provider: Provid
         ),
     );
     if (!event) continue;
-    const facts = inOrder(rows);
+    const facts = sortFacts(rows);
     const [unsettled, [known]] = await ctx.read(
-      shaped(ctx.db, PAYMENT_KEY, unsettledAmong(ctx.program.id, provider, facts)),
-      shaped(ctx.db, { found: flag }, sql`select ${isFound(ctx.program.id, provider, { event_id, facts })} as found`),
+      selectRows(ctx.db, PAYMENT_KEY, selectUnsettled(ctx.program.id, provider, facts)),
+      selectRows(
+        ctx.db,
+        { found: flag },
+        sql`select ${isFindable(ctx.program.id, provider, { event_id, facts })} as found`,
+      ),
     );
     const open = { event_id, ...event, facts, found: known?.found === 1 };
     await finishEvent(ctx, provider, open, { unsettled, closed: null, state: null });

@@ -1,6 +1,6 @@
 /** Ingests the reports of the owner's server like a vendor's event (FACT-1). */
 import { sql } from "drizzle-orm";
-import { flag, shaped, text } from "../../db/rows.ts";
+import { flag, selectRows, text } from "../../db/rows.ts";
 import type { ErrorDetail } from "../../lib/errors.ts";
 import { AppError, invalidField } from "../../lib/errors.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
@@ -9,7 +9,7 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { CommitConflict, refuseIf } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { isErased, subjectsIn } from "../ledger/facts.ts";
-import { factsOfEvent, inOrder, storedEvent } from "../ledger/facts.ts";
+import { factsOfEvent, sortFacts, storedEvent } from "../ledger/facts.ts";
 import { receiveEvent, settleEvent, storeEvent, type Received } from "./receive.ts";
 
 /** The greatest difference between two clocks. */
@@ -58,7 +58,7 @@ async function takeAgain(
 ): Promise<Received> {
   const { name } = OWNER_PROVIDER;
   const [[stored], rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { occurred_at: text },
       sql`select occurred_at from provider_events where program_id = ${ctx.program.id} and provider = ${name}
@@ -68,7 +68,7 @@ async function takeAgain(
   );
   if (!stored) throw new CommitConflict("lost_race", "currency");
   const event = OWNER_PROVIDER.eventOf(report, occurred_at ?? stored.occurred_at, ctx.program.currency);
-  const before = { ...event, occurred_at: stored.occurred_at, facts: inOrder(rows) };
+  const before = { ...event, occurred_at: stored.occurred_at, facts: sortFacts(rows) };
   const details = await differences(ctx, before, event);
   if (details.length > 0) {
     throw new AppError("already_exists", `This ${report.kind} was already reported with other values.`, { details });
@@ -89,7 +89,11 @@ async function differences(ctx: ProgramCtx, before: ProviderEvent, now: Provider
   if (differing.length === 0) return [];
   const subjects = await subjectsIn(ctx.program.id, now.facts);
   const [[erased]] = await ctx.read(
-    shaped(ctx.db, { is: flag }, sql`select ${isErased(ctx.program.id, name, subjects, before.occurred_at)} as "is"`),
+    selectRows(
+      ctx.db,
+      { is: flag },
+      sql`select ${isErased(ctx.program.id, name, subjects, before.occurred_at)} as "is"`,
+    ),
   );
   const isGone = erased?.is === 1;
   // The facts of a lead contain only the reported address.

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { iso, MINUTE } from "../../lib/time.ts";
@@ -9,7 +9,7 @@ import type { Owner, Work } from "../kernel/work.ts";
 import type { PaymentKey } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
 import { openProgram } from "../programs/programs.ts";
-import { finishGivingUp } from "./elsewhere.ts";
+import { finishWithdrawal } from "./elsewhere.ts";
 import { finishOpenEvents } from "./receive.ts";
 
 /** Younger work belongs to the request that is doing it. */
@@ -43,7 +43,7 @@ export function finishVendorEvents(ctx: Ctx): Work<Left<OpenEvent>> {
     due: async (after) => readLeft<OpenEvent>(ctx, open, sql`program_id > ${after}`),
     serve: async (left) =>
       finishNext(ctx, left, open, async (program, event) => {
-        await finishGivingUp(program, event.provider, event.event_id);
+        await finishWithdrawal(program, event.provider, event.event_id);
         return finishOpenEvents(program, [event]);
       }),
   };
@@ -64,7 +64,7 @@ export function settleUnsettled(ctx: Ctx): Work<Left<PaymentKey>> {
 
 /** Groups the unfinished items by program. Their indexes are not by program: all items are read, and there are few. */
 async function readLeft<Item>(ctx: Ctx, open: SQL, chosen: SQL): Promise<Left<Item>[]> {
-  const rows = await shaped(
+  const rows = await selectRows(
     ctx.db,
     { key: text, items: text },
     sql`

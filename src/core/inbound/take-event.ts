@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import type { CustomerFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import type { ClaimedOwner, ProviderEvent } from "../../providers/provider.ts";
@@ -10,14 +10,14 @@ import type { Ctx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { everyShard } from "../kernel/shards.ts";
 import type { Part } from "../ledger/facts.ts";
 import {
-  announcement,
-  decides,
-  givenUp,
-  haveGivenUp,
-  isAnothers,
-  isGivenUp,
+  announcementText,
+  hasDecidingFacts,
+  withdrawnPart,
+  withdrawOthers,
+  isOwnedElsewhere,
+  isWithdrawn,
   noteClaim,
-  unlessGivenUp,
+  refuseIfWithdrawn,
 } from "./elsewhere.ts";
 import {
   isOfAccount,
@@ -27,8 +27,8 @@ import {
   ofSubscription,
   ofTransaction,
   openProgramOrNull,
-  programsIn,
-  storedElsewhere,
+  readPrograms,
+  refuseIfStoredElsewhere,
   type KnownProgramCtx,
   type Proof,
 } from "./locate.ts";
@@ -116,9 +116,9 @@ async function tellNames(home: ProgramCtx, delivery: Delivery): Promise<void> {
   await passOn(home, delivery, selectSeers(delivery.provider, ids), codes);
 }
 
-/** Passes facts of an event on to the other programs of a select (`programsIn`) that are of its account. */
+/** Passes facts of an event on to the other programs of a select (`readPrograms`) that are of its account. */
 async function passOn(home: ProgramCtx, delivery: Delivery, ranked: SQL, facts: Fact[]): Promise<void> {
-  const { found, failure } = await programsIn(home, delivery.provider, ranked, [home.program.id]);
+  const { found, failure } = await readPrograms(home, delivery.provider, ranked, [home.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx } of found) {
     if (!(await isOfAccount(ctx, delivery))) continue;
@@ -153,7 +153,7 @@ async function receiveChange(url: ProgramCtx | KnownProgramCtx, delivery: Delive
     await announceWaiting(url, delivery);
   }
   for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-    const received = await receive(url, delivery, storedElsewhere(url, provider, claim, strangers));
+    const received = await receive(url, delivery, refuseIfStoredElsewhere(url, provider, claim, strangers));
     if (received ? isOnlyDatabase : "unchanged" in url) return received;
     const { owner, failure } = await locateOwner(url, delivery, strangers);
     if (owner && owner.program.id !== url.program.id) return receive(owner, delivery);
@@ -174,7 +174,7 @@ async function receiveUnclaimed(url: ProgramCtx | KnownProgramCtx, delivery: Del
   const received = await receive(url, delivery, guard);
   if (received || "unchanged" in url) return received;
   const claimants = [...(delivery.claimants ?? [])];
-  for (const { program_id } of await shaped(url.db, { program_id: text }, claimed)) {
+  for (const { program_id } of await selectRows(url.db, { program_id: text }, claimed)) {
     const owner = await openProgramOrNull(url, delivery.provider, program_id);
     if (!owner) continue;
     if (await isOfAccount(owner, delivery)) return receive(owner, delivery);
@@ -233,8 +233,8 @@ async function store(
   from: ProgramCtx,
 ): Promise<StoredEvent | null> {
   const { provider, body, claimants = [] } = delivery;
-  const isOthers = await isAnothers(ctx, provider, delivery.event, claimants);
-  const event = isOthers ? givenUp(delivery.event) : delivery.event;
+  const isOthers = await isOwnedElsewhere(ctx, provider, delivery.event, claimants);
+  const event = isOthers ? withdrawnPart(delivery.event) : delivery.event;
   const mayBeOthers = claimants.length > 0 && !isOthers;
   const payment = paymentIn(event);
   const codes = codesReferenced(event.facts);
@@ -247,23 +247,23 @@ async function store(
     before: [
       ...(from.shard === ctx.shard ? claims : []),
       ...(guard ? [guard] : []),
-      ...(mayBeOthers ? [unlessGivenUp(ctx, provider, event.event_id)] : []),
+      ...(mayBeOthers ? [refuseIfWithdrawn(ctx, provider, event.event_id)] : []),
       ...(event.facts.some(mayWait) ? [noteWaiting(ctx.db, ctx.program.id, delivery)] : []),
       ...(codes.length > 0 ? [recordSeenCodes(ctx, provider, codes)] : []),
       ...(delivery.before?.(ctx) ?? []),
     ],
     ask: [...notedFor(ctx, delivery, payment), ...(codes.length > 0 ? [selectUnfetched(ctx, provider, codes)] : [])],
   });
-  if (stored || !mayBeOthers || !(await isGivenUp(ctx, provider, event.event_id))) return stored;
+  if (stored || !mayBeOthers || !(await isWithdrawn(ctx, provider, event.event_id))) return stored;
   // The program has withdrawn from it meanwhile.
-  return store(ctx, { ...delivery, event: givenUp(event), claimants: [] }, guard, from);
+  return store(ctx, { ...delivery, event: withdrawnPart(event), claimants: [] }, guard, from);
 }
 
 async function settle(ctx: ProgramCtx, delivery: Delivery, stored: StoredEvent, from: ProgramCtx): Promise<Received> {
   const { provider } = delivery;
   const { asked, given } = stored;
-  // After a crash the process that closes the event does it (`finishGivingUp`).
-  await haveGivenUp(ctx, provider, given, idsOf(asked, "announced"));
+  // After a crash the process that closes the event does it (`finishWithdrawal`).
+  await withdrawOthers(ctx, provider, given, idsOf(asked, "announced"));
   const received = await settleEvent(ctx, stored);
   const unfetched = idsOf(asked, "unfetched");
   if (unfetched.length > 0) await fetchNames(ctx, delivery, unfetched);
@@ -292,9 +292,9 @@ function idsOf(asked: readonly Part[], of: string): string[] {
 /** Other programs with events that wait for a payment, or with this event, which may be this program's. */
 function notedFor(ctx: ProgramCtx, { provider, event, claim }: Delivery, payment: PaymentFact | undefined): SQL[] {
   const subscription_id = payment?.subscription_id ?? null;
-  const isOwn = decides(event) && (claim.program_id === ctx.program.id || subscription_id !== null);
+  const isOwn = hasDecidingFacts(event) && (claim.program_id === ctx.program.id || subscription_id !== null);
   if (!payment && !isOwn) return [];
-  const own = isOwn ? announcement(ctx.program.id, event) : null;
+  const own = isOwn ? announcementText(ctx.program.id, event) : null;
   return [
     sql`select distinct iif(subject = ${own}, 'announced', 'waiting') as what, program_id as data from waiting_events
       where provider = ${literal(provider)} and subject in (${payment?.key ?? null}, ${subscription_id}, ${own})
@@ -317,9 +317,9 @@ async function fetchFrom(
 ): Promise<void> {
   const { key, subscription_id, customer_id } = payment;
   const ofSource = sql`program_id = ${source.program.id} and provider = ${literal(provider)}`;
-  const rows = await shaped(
+  const rows = await selectRows(
     source.db,
-    { event_id: text, event_type: text, occurred_at: text, body: orNull(text), facts: text },
+    { event_id: text, event_type: text, occurred_at: text, body: nullable(text), facts: text },
     sql`select e.event_id, e.event_type, e.occurred_at, e.body, (
       select json_group_array(json(data)) from (select data from facts where ${ofSource}
         and fact_id >= e.event_id || '#' and fact_id < e.event_id || '$' order by fact_id)) as facts
@@ -343,7 +343,7 @@ async function fetchFrom(
  */
 async function fetchNames(ctx: ProgramCtx, delivery: Delivery, codes: readonly string[]): Promise<void> {
   const { provider } = delivery;
-  const { found, failure } = await programsIn(ctx, provider, selectSeers(provider, codes), [ctx.program.id]);
+  const { found, failure } = await readPrograms(ctx, provider, selectSeers(provider, codes), [ctx.program.id]);
   if (failure) throw failure.reason;
   for (const { ctx: source } of found) {
     if (await isOfAccount(source, delivery)) await fetchNamesFrom(source, ctx, provider, codes);
@@ -357,9 +357,9 @@ async function fetchNamesFrom(
   provider: VendorName,
   codes: readonly string[],
 ): Promise<void> {
-  const rows = await shaped(
+  const rows = await selectRows(
     source.db,
-    { event_id: text, event_type: text, occurred_at: text, body: orNull(text), fact: text },
+    { event_id: text, event_type: text, occurred_at: text, body: nullable(text), fact: text },
     sql`select e.event_id, e.event_type, e.occurred_at, e.body, f.data as fact
       from json_each(${JSON.stringify(codes)}) c
       cross join facts f indexed by facts_of_code on f.program_id = ${source.program.id} and f.provider = ${literal(provider)}

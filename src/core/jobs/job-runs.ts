@@ -1,6 +1,6 @@
 import { sql, type InferSelectModel } from "drizzle-orm";
 import { runBatch, type Database } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { jobRuns } from "../../db/schema.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 
@@ -86,7 +86,7 @@ export async function lateJobs(db: Database, now: number): Promise<LateJob[]> {
   const before = iso(now - LATE_AFTER);
   const [rows, [first]] = await runBatch(db, [
     db.select().from(jobRuns).orderBy(jobRuns.job),
-    shaped(db, { created_at: text }, sql`select created_at from programs order by id limit 1`),
+    selectRows(db, { created_at: text }, sql`select created_at from programs order by id limit 1`),
   ]);
   if (rows.length === 0) {
     return first && first.created_at < before ? [{ job: EVERY_JOB, since: first.created_at, left: 0, failed: 0 }] : [];

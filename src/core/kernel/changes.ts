@@ -1,6 +1,6 @@
 /** The changes of a row in the audit log, as its resource shows them (EVT-2). */
 import type { Changes } from "../../domain/actor.ts";
-import { maskAccount, maskAddress, maskedApart } from "../../domain/mask.ts";
+import { maskAccount, maskAddress, maskDistinctly } from "../../domain/mask.ts";
 import { APPLICATION, type Application } from "../../resources/application.ts";
 import { CLAIM, type SaleClaim } from "../../resources/claim.ts";
 import { CODE, type PartnerCode } from "../../resources/code.ts";
@@ -44,7 +44,7 @@ export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after:
   return Object.fromEntries(
     Object.entries(FIELDS[kind]).flatMap(([name, { audit }]): [string, [unknown, unknown]][] => {
       if (audit === null || JSON.stringify(old[name]) === JSON.stringify(now[name])) return [];
-      const apart = maskedApart(SHOWN[audit]);
+      const apart = maskDistinctly(SHOWN[audit]);
       const display = (value: unknown) => (value === null ? null : apart(value));
       return [[name, [display(old[name]), display(now[name])]]];
     }),

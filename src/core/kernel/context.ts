@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { runBatch, runRaw, type Database, type Rows, type Statement } from "../../db/client.ts";
 import type { JsonText } from "../../db/page.ts";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole } from "../../db/rows.ts";
 import type { SealedPlace } from "../../db/sealed.ts";
 import type { Databases } from "../../db/shards.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
@@ -183,9 +183,9 @@ function wholeOf(rows: readonly PageRow[]): PageRow | undefined {
 
 async function readPageBy<View>(read: Read, db: Database, { total, rows }: PageParts): Promise<PageRead<View>> {
   const [found] = await read(
-    shaped(
+    selectRows(
       db,
-      { text: orNull(text), total: orNull(whole) },
+      { text: nullable(text), total: nullable(whole) },
       sql`select null as text, (${total}) as total union all select object, null from (${rows})`,
     ),
   );
@@ -225,7 +225,7 @@ async function readPageOfKey(db: Database, key: KeyLookup, parts: PageParts) {
 
 /** A key's holder by the primary, and rows of a replica; null if that does not answer or know the key. */
 async function askBoth(primary: Database, copy: Database, key: KeyLookup, statements: readonly Statement[]) {
-  const sameKey = shaped(primary, { id: orNull(text) }, sql`select ${key.programId} as id`);
+  const sameKey = selectRows(primary, { id: nullable(text) }, sql`select ${key.programId} as id`);
   const [[found], copied] = await Promise.all([
     runBatch(primary, [key.select(primary)]),
     runBatch(copy, [sameKey, ...statements]).catch(() => null),

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import { afterAttempt, MAX_DELIVERY_ATTEMPTS, type AttemptError } from "../../domain/delivery.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import { iso, SECOND } from "../../lib/time.ts";
@@ -78,7 +78,7 @@ export interface RecordedDelivery {
 const RECORDED_DELIVERY: Columns<RecordedDelivery> = {
   delivery_id: text,
   endpoint_id: text,
-  next_attempt_at: orNull(text),
+  next_attempt_at: nullable(text),
 };
 
 type Clocked = Pick<BaseCtx, "db" | "now">;
@@ -94,7 +94,7 @@ const STALLED_AFTER_MS = 5 * SECOND;
 export async function claimLanesOf(ctx: Clocked, delivery_ids: string[], limit: number): Promise<ClaimedDelivery[]> {
   const wishes = sql`select endpoint_id, count(*) as want, 0 as rank from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)})) group by endpoint_id`;
-  const [rows] = await runBatch(ctx.db, [shaped(ctx.db, CLAIM_ROW, claimDue(ctx.now, wishes, limit))]);
+  const [rows] = await runBatch(ctx.db, [selectRows(ctx.db, CLAIM_ROW, claimDue(ctx.now, wishes, limit))]);
   return rows.map((row) => claimOf(row, ctx.now));
 }
 
@@ -113,7 +113,7 @@ export async function recordAttempts(
   const statements = [
     db.run(insertAttempts(rows)),
     db.run(noteHealth(JSON.stringify(healthOf(finished)), rows)),
-    shaped(db, RECORDED_DELIVERY, finishClaims(rows)),
+    selectRows(db, RECORDED_DELIVERY, finishClaims(rows)),
   ] as const;
   if (wishes.length === 0) {
     const [, , recorded] = await runBatch(db, statements);
@@ -121,7 +121,7 @@ export async function recordAttempts(
   }
   const wished = sql`select value ->> 'endpoint_id' as endpoint_id, value ->> 'want' as want, value ->> 'rank' as rank
     from json_each(${JSON.stringify(wishes)})`;
-  const claim = shaped(db, CLAIM_ROW, claimDue(now, wished, finished.length));
+  const claim = selectRows(db, CLAIM_ROW, claimDue(now, wished, finished.length));
   const [, , recorded, claimed] = await runBatch(db, [...statements, claim]);
   return { recorded, claimed: claimed.map((row) => claimOf(row, now)) };
 }
@@ -179,7 +179,7 @@ function openLanes(after: string): SQL {
  */
 export async function listDue(ctx: Clocked, after: string, lanes: number): Promise<DueWakeUp[]> {
   const now = iso(ctx.now);
-  return shaped(
+  return selectRows(
     ctx.db,
     DUE_WAKE_UP,
     sql`
@@ -221,9 +221,9 @@ export async function endIdleClaims(ctx: Clocked, endpoint_id: string, limit: nu
 
 /** The state of deliveries, for the log of the dead-letter queue. */
 export async function readStatuses(ctx: Pick<BaseCtx, "db">, delivery_ids: string[]) {
-  return shaped(
+  return selectRows(
     ctx.db,
-    { id: text, status: text, next_attempt_at: orNull(text) },
+    { id: text, status: text, next_attempt_at: nullable(text) },
     sql`
     select id, status, next_attempt_at from deliveries
     where id in (select value from json_each(${JSON.stringify(delivery_ids)}))`,
@@ -261,7 +261,7 @@ const CLAIM_ROW: Columns<ClaimRow> = {
   event: text,
   attempt_count: whole,
   claimed_until: text,
-  body: orNull(text),
+  body: nullable(text),
   endpoint: text,
 };
 

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { joined } from "../../db/parts.ts";
+import { joinParts } from "../../db/parts.ts";
 import type { AuditEventType } from "../../domain/event.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../../lib/time.ts";
@@ -64,7 +64,7 @@ export function totalOf(ctx: Reader, range: EventRange): SQL {
     return part.sign === 1 ? rows : sql`-${rows}`;
   });
   const uncounted = range.type === undefined || range.type === "click" ? [countUncounted(ctx, whole)] : [];
-  return joined([...countBetween(ctx, whole, UNITS), ...parts, ...uncounted, sql`0`], sql` + `, "different");
+  return joinParts([...countBetween(ctx, whole, UNITS), ...parts, ...uncounted, sql`0`], sql` + `, "different");
 }
 
 /** A part of a minute whose events are added to those of whole minutes, or subtracted. Milliseconds. */

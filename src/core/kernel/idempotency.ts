@@ -1,6 +1,6 @@
 import { and, eq, isNull, lt, or, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { columnsOf, shaped, type Row } from "../../db/rows.ts";
+import { columnsOf, selectRows, type Row } from "../../db/rows.ts";
 import { idempotencyKeys } from "../../db/schema.ts";
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import { NO_SALE } from "../../domain/claim.ts";
@@ -102,7 +102,7 @@ type KeptReply = Row<typeof KEPT_REPLY>;
 
 /** The program's kept replies that name a customer. */
 export function customersReplies(ctx: ProgramCtx) {
-  return shaped(
+  return selectRows(
     ctx.db,
     KEPT_REPLY,
     sql`select program_id, key, claimed_by, body from idempotency_keys where ${namesCustomer(ctx)}`,
@@ -169,7 +169,7 @@ function releaseKey(ctx: ProgramCtx, claim: Claim): Statement {
 }
 
 /** Rows of `idempotency_keys` that retention deletes. */
-export function repliesPast(now: number): SQL {
+export function expiredReplies(now: number): SQL {
   return sql`created_at < ${iso(now - KEPT_FOR)}`;
 }
 

@@ -23,7 +23,7 @@ export async function keepText(ctx: BaseCtx, key: KeptKey, text: string, lifetim
   const sealed = await ctx.sealer.seal(await packed(text), placeOf(key));
   if (sealed.length > MAX_SEALED) return false;
   await runBatch(ctx.db, [
-    ctx.db.delete(keptTexts).where(keptPast(ctx.now)),
+    ctx.db.delete(keptTexts).where(expiredTexts(ctx.now)),
     ctx.db.insert(keptTexts).values({ ...key, text: sealed, kept_until: iso(ctx.now + lifetime) }),
   ]);
   return true;
@@ -50,7 +50,7 @@ export function forgetKept({ db, program }: ProgramCtx): Write {
 }
 
 /** Expired rows of `kept_texts`. */
-export function keptPast(now: number): SQL {
+export function expiredTexts(now: number): SQL {
   return sql`kept_until <= ${iso(now)}`;
 }
 

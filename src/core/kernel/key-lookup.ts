@@ -1,7 +1,7 @@
 /** Finds the program of an API key by the key's SHA-256, in the table that the key's form names. */
 import { sql, type SQL } from "drizzle-orm";
-import { literal, reusable, type Database, type Statement } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
+import { literal, reusableStatement, type Database, type Statement } from "../../db/client.ts";
+import { joinParts } from "../../db/parts.ts";
 import { programs } from "../../db/schema.ts";
 import { KEY_ID_CHARACTERS, KEY_ID_PREFIX } from "../../domain/actor.ts";
 import { SCOPES, type Scope } from "../../domain/scope.ts";
@@ -41,7 +41,7 @@ export function keyLookup(key: PresentedKey, now: number): KeyLookup {
   return key.further ? ofFurtherKey(key.hash, key.further.needs, iso(now)) : ofFirstKey(key.hash);
 }
 
-const programOfKey = reusable((db) =>
+const programOfKey = reusableStatement((db) =>
   selectPrograms(db).where(sql`${programs.api_key_hash} = ${sql.placeholder("hash")}`),
 );
 
@@ -86,7 +86,7 @@ function furtherKey(hash: ValueOrPlace): SQL<string> {
     'last_used_at', last_used_at) from api_keys where hash = ${hash})`;
 }
 
-const holderOfFurtherKey = reusable((db) => {
+const holderOfFurtherKey = reusableStatement((db) => {
   const key = furtherKey(sql.placeholder("hash")).mapWith((text: string) => JSON.parse(text) as FurtherKey);
   return db
     .select({ ...programFields(), key: key.as("key") })
@@ -99,7 +99,7 @@ function ofFurtherKey(hash: string, needs: readonly Scope[], stamp: string): Key
   // A JSON list of the service's own words: each occurs unchanged, in quotes.
   const scoped = needs.map((scope) => sql` and instr(scopes, '"' || ${literal(scope)} || '"') > 0`);
   return {
-    programId: furtherProgram(given, joined(scoped, sql``, SCOPES.length)),
+    programId: furtherProgram(given, joinParts(scoped, sql``, SCOPES.length)),
     select: (db) => holderOfFurtherKey(db, { hash, given }),
     holderIn: (rows) => {
       const [found] = rows as (Program & { key: FurtherKey })[];

@@ -17,7 +17,7 @@ const COUNTED = 10;
  * read. The job of `partners/search.ts` makes these parts within a minute; until then the text of a new partner is
  * searched directly.
  */
-export function searched(ctx: Reader, search: string): SQL {
+export function selectSearchedPartners(ctx: Reader, search: string): SQL {
   const text = foldSearch(search);
   const own = sql`program_id = ${ctx.programId}`;
   return sql`${partners.id} in (

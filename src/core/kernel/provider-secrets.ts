@@ -1,6 +1,6 @@
 import { rowOf, SEALED, type SealedPlace } from "../../db/sealed.ts";
 import type { Changes } from "../../domain/actor.ts";
-import { maskedApart } from "../../domain/mask.ts";
+import { maskDistinctly } from "../../domain/mask.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
@@ -145,7 +145,7 @@ export function secretsChanged(before: Program, after: Program): Changes {
     SECRET_SETTINGS.flatMap(({ setting, provider, secret }): [string, [unknown, unknown]][] => {
       const [old, now] = [before, after].map((program) => connectionOf(program, provider.name)[secret]);
       if (old === now) return [];
-      const apart = maskedApart(() => "(secret)");
+      const apart = maskDistinctly(() => "(secret)");
       return [[setting, [old === null ? null : apart(old), now === null ? null : apart(now)]]];
     }),
   );

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { selectRows, text, textOf, whole } from "../../db/rows.ts";
 import type { CandidateSource } from "../../domain/reference.ts";
 import type { Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -32,7 +32,7 @@ export function unknownCodes(programId: SQL, within: SQL = sql`true`): SQL {
 
 /** The unknown codes in the newest of these payments, those of the newest payment first. */
 export function seenCodes({ db, programId }: Pick<Reader, "db" | "programId">) {
-  return shaped(
+  return selectRows(
     db,
     SEEN,
     sql`select provider, code, count(*) as payments, max(id) as last_payment_id, max(created_at) as last_at

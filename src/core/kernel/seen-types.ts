@@ -25,7 +25,7 @@ type Seen = Pick<ProviderEvent, "event_type" | "test" | "ignored">;
  * type to the day, and whether it is of the vendor's test mode. Empty if all are recorded already. For the first event
  * after a refused delivery the time is recorded at once: it ends the refusal (MAIL-11).
  */
-export function noteSeen(ctx: ProgramCtx, provider: VendorName, event: Seen) {
+export function recordSeenType(ctx: ProgramCtx, provider: VendorName, event: Seen) {
   if (event.ignored === CONNECTED_ACCOUNT) return noteConnected(ctx, provider);
   const { db, program, now } = ctx;
   const { event_type: type, test } = event;

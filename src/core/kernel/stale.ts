@@ -36,7 +36,11 @@ export interface Meant {
  * guarded commit of a verb, so that the next attempt sees a change in between.
  * @throws {StaleChange} if another person changed one of these columns too.
  */
-export function meantOf<P extends object>(before: object, patch: P, { shown, together = [], always = [] }: Meant): P {
+export function pickChanged<P extends object>(
+  before: object,
+  patch: P,
+  { shown, together = [], always = [] }: Meant,
+): P {
   if (shown === undefined) return patch;
   const [stored, given] = [before as Shown, patch as Shown];
   const known = Object.keys(given).filter((name) => given[name] !== undefined && name in shown);

@@ -1,7 +1,7 @@
 /** Rates and flows applied from an earlier time (FLOW-11): the change as a fact, and its payments. */
 import { desc, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { shaped, textOf, whole } from "../../db/rows.ts";
+import { selectRows, textOf, whole } from "../../db/rows.ts";
 import { payments, programs } from "../../db/schema.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { Cents } from "../../domain/money.ts";
@@ -19,7 +19,7 @@ import { requireScope } from "../kernel/scopes.ts";
 import { PAYMENT_KEY } from "./facts.ts";
 import { decideAs, settleUnsettled } from "./settle.ts";
 import type { LedgerState } from "./state.ts";
-import { readAgain, unsettle } from "./concerned-payments.ts";
+import { restartSettling, unsettle } from "./concerned-payments.ts";
 
 /** An optional input of a rate or flow change: the time (ms) from which it applies. */
 export interface ApplyFrom {
@@ -80,7 +80,7 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
         select seq, program_id, partner_id, ${rule.source}, ${AFTER_ALL_IDS},
           ${firstIdAt("payment", Date.parse(apply_from) - COMPLETED_WITHIN)}, ${apply_from} from past_rules where ${own}`),
     },
-    { statement: readAgain(ctx) },
+    { statement: restartSettling(ctx) },
     ...markNext(ctx, rule.source, own),
   ];
 }
@@ -136,7 +136,7 @@ export async function previewApplied(
       .where(sql`${payments.program_id} = ${ctx.program.id}`)
       .orderBy(desc(payments.id))
       .limit(atMost(most + 1)),
-    shaped(
+    selectRows(
       ctx.db,
       { settled: whole },
       sql`select coalesce(sum(count), 0) as settled from list_days
@@ -256,12 +256,12 @@ const APPLICATION = { seq: whole, source: textOf<RuleSource>() };
 /** One step for the oldest change of the program; returns whether there is more to do now. */
 async function markSome(ctx: ProgramCtx): Promise<boolean> {
   const [applications, waiting] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       APPLICATION,
       sql`select seq, source from rule_applications where program_id = ${ctx.program.id} order by seq limit 1`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       PAYMENT_KEY,
       sql`select id, provider, provider_transaction_id from payments indexed by payments_unsettled

@@ -6,7 +6,7 @@ import type { ProviderName } from "../../domain/provider-name.ts";
 import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { orUnsettled, paymentsWithCodes, readAgain, unsettle } from "./concerned-payments.ts";
+import { matchesOrUnsettled, paymentsWithCodes, restartSettling, unsettle } from "./concerned-payments.ts";
 import { settleUnsettled } from "./settle.ts";
 
 type Given = Pick<HeldCode, "code_key" | "provider_code_id"> & { provider: ProviderName };
@@ -18,14 +18,14 @@ export function markWithCode(ctx: ProgramCtx, code: Given): Write[] {
 
 /** Marks payments that waited for a code that is given to a partner, and those dated from now on with it. */
 export function markWaitingForCode(ctx: ProgramCtx, code: Given): Write[] {
-  return [{ statement: readAgain(ctx) }, ...mark(ctx, code, WAITS)];
+  return [{ statement: restartSettling(ctx) }, ...mark(ctx, code, WAITS)];
 }
 
 /** The same for many codes without a known id at the vendor. */
 export function markWaitingForCodes(ctx: ProgramCtx, codes: readonly Given[]): Write[] {
   const providers = [...new Set(codes.map(({ provider }) => provider))];
   return [
-    { statement: readAgain(ctx) },
+    { statement: restartSettling(ctx) },
     ...providers.flatMap((provider) => {
       const keys = codes.filter((code) => code.provider === provider).map(({ code_key }) => code_key);
       return markSeeded(ctx, provider, sql`select value from json_each(${JSON.stringify(keys)})`, WAITS);
@@ -45,7 +45,7 @@ function markSeeded(ctx: ProgramCtx, provider: ProviderName, seeds: SQL, waits: 
     unsettle(
       ctx,
       sql`id in (${paymentsWithCodes(ctx.program.id, provider, seeds)})
-        and ${orUnsettled("payments", sql`${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)}`)}`,
+        and ${matchesOrUnsettled("payments", sql`${waits} or +created_at >= ${iso(ctx.now - ATTRIBUTION_SLACK_MS)}`)}`,
     ),
   ];
 }

@@ -20,7 +20,7 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
  * `cross join` here and below fixes the order in which the tables are read. The database does not know their sizes:
  * without it, it assumes about ten rows for a program, and reads all of them.
  */
-export function reachable(program_id: string | SQL, provider: ProviderName, seeds: SQL): SQL {
+export function linkedIds(program_id: string | SQL, provider: ProviderName, seeds: SQL): SQL {
   return sql`with recursive reach (subject) as (
       ${seeds}
       union
@@ -52,7 +52,7 @@ export function selectConcerned(program_id: string, provider: ProviderName, fact
   const aliases = JSON.stringify(facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : [])));
   if (aliases !== "[]") {
     const seeds = sql`select value from json_each(${aliases})`;
-    selects.push(paymentsNamed(program_id, provider, reachable(program_id, provider, seeds)));
+    selects.push(paymentsNamed(program_id, provider, linkedIds(program_id, provider, seeds)));
     if (facts.some(showsTwins)) selects.push(twinsOfNamed(program_id, provider, seeds));
   }
   const canceled = those("cancellation").map(({ subscription_id }) => subscription_id);
@@ -60,7 +60,7 @@ export function selectConcerned(program_id: string, provider: ProviderName, fact
     // Only commissions are flagged; a payment that becomes one later reads the cancellation when it is settled.
     selects.push(sql`select p.id from json_each(${JSON.stringify(canceled)}) s cross join payments p
       on p.program_id = ${program_id} and p.subscription_id = s.value
-      where +p.provider = ${provider} and ${orUnsettled("p", sql`+p.outcome = 'commission'`)}`);
+      where +p.provider = ${provider} and ${matchesOrUnsettled("p", sql`+p.outcome = 'commission'`)}`);
   }
   const codes = those("code");
   if (codes.length > 0) selects.push(selectRenamedCodes(program_id, provider, codes));
@@ -86,11 +86,11 @@ function selectRenamedCustomers(program_id: string, provider: ProviderName, fact
         and s.subject = c.value ->> 'customer_id'))`;
   return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
     on p.program_id = ${program_id} and p.customer_id = c.value ->> 'customer_id'
-    where +p.provider = ${provider} and ${orUnsettled("p", changed)}`;
+    where +p.provider = ${provider} and ${matchesOrUnsettled("p", changed)}`;
 }
 
 /** The payments that facts affect and whose settling is due; empty for an event without facts. */
-export function unsettledAmong(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
+export function selectUnsettled(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   return sql`select id, provider, provider_transaction_id from payments
     where id in (${facts.length > 0 ? selectConcerned(program_id, provider, facts) : sql`select null`})
       and settled_revision < facts_revision order by id`;
@@ -124,9 +124,9 @@ export function selectServed(program_id: string, provider: ProviderName, facts: 
           and case when r.value ->> 'key' is null then ${hasCodes} else ${leadsToPartner(program_id, sql`r.value ->> 'key'`)} end`,
     ];
   };
-  const byId = orUnsettled("p", served(sql`+p.partner_id is null`));
+  const byId = matchesOrUnsettled("p", served(sql`+p.partner_id is null`));
   // A code leads a renewal to its partner at its first use, and may precede the renewal's own reference.
-  const bySubscription = orUnsettled("p", served(sql`r.value ->> 'key' is null or +p.partner_id is null`));
+  const bySubscription = matchesOrUnsettled("p", served(sql`r.value ->> 'key' is null or +p.partner_id is null`));
   return [
     ...of("subscription_id", sql`p.subscription_id = r.value ->> 'subscription_id'`, bySubscription),
     ...of("customer_id", sql`p.customer_id = r.value ->> 'customer_id'`, byId),
@@ -200,7 +200,7 @@ export function showsTwins(fact: Fact): boolean {
 const TIME = "2000-01-01T00:00:00.000Z".length;
 
 /** A join of the sums `t` that are compared with those of the fact that `fact_id` names. */
-export function joinNear(program_id: SQL, provider: ProviderName, fact_id: SQL): SQL {
+export function joinComparedSums(program_id: SQL, provider: ProviderName, fact_id: SQL): SQL {
   const compared = COMPARED.map(({ role, other, within_ms }) => [`|${role}|`, `|${other}|`, within_ms / 1000]);
   const [role, other, seconds] = [sql`c.value ->> 0`, sql`c.value ->> 1`, sql`c.value ->> 2`];
   const fromRole = sql`-${literal(TIME)} - length(${role})`;
@@ -215,13 +215,13 @@ export function joinNear(program_id: SQL, provider: ProviderName, fact_id: SQL):
 
 /** The ids of the payments that may be one with the payment that vendor ids name (`seeds`: SQL for a one-column select). */
 export function twinsOfNamed(program_id: string, provider: ProviderName, seeds: SQL): SQL {
-  const twins = sql`select n.subject from (${reachable(program_id, provider, seeds)}) r
+  const twins = sql`select n.subject from (${linkedIds(program_id, provider, seeds)}) r
     cross join fact_subjects a on a.program_id = ${program_id} and a.provider = ${literal(provider)}
       and a.scope = 'payment' and a.subject = r.subject
-    cross join ${joinNear(sql`${program_id}`, provider, sql`a.fact_id`)}
+    cross join ${joinComparedSums(sql`${program_id}`, provider, sql`a.fact_id`)}
     cross join fact_subjects n on n.program_id = t.program_id and n.provider = t.provider and n.fact_id = t.fact_id
       and +n.scope = 'payment'`;
-  return paymentsNamed(program_id, provider, reachable(program_id, provider, twins));
+  return paymentsNamed(program_id, provider, linkedIds(program_id, provider, twins));
 }
 
 /** Marks payments (`which`: a condition) as unsettled; the minute's job settles the rest. */
@@ -251,13 +251,13 @@ export function unsettleConcerned(
 }
 
 /** A running settling has read before the change: it loses its race, and reads again. */
-export function readAgain({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {
+export function restartSettling({ db, program }: ProgramCtx, when: SQL = sql`true`): Statement {
   return db.run(sql`update payments indexed by payments_unsettled set facts_revision = facts_revision + 1
     where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
 }
 
 /** A condition on a payment's settled result (`alias`), or unsettled: running settlings may write an older result. */
-export function orUnsettled(alias: string, condition: SQL): SQL {
+export function matchesOrUnsettled(alias: string, condition: SQL): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.settled_revision < ${p}.facts_revision or (${condition}))`;
 }
@@ -271,7 +271,7 @@ export const NEWEST_CHANGE = sql`(select ifnull(max(seq), 0) from past_rules)`;
  */
 function setRulesSeen(program_id: string, provider: ProviderName, facts: readonly Fact[]): SQL {
   const aliases = facts.flatMap((fact) => ("aliases" in fact ? fact.aliases : []));
-  const ids = reachable(program_id, provider, sql`select value from json_each(${JSON.stringify(aliases)})`);
+  const ids = linkedIds(program_id, provider, sql`select value from json_each(${JSON.stringify(aliases)})`);
   const heard =
     aliases.length === 0
       ? UNPAID_SEEN
@@ -302,7 +302,7 @@ export function insertPayments(ctx: ProgramCtx, provider: ProviderName, facts: r
     // The report of its money may have arrived before.
     const seen = state.paid
       ? NEWEST_CHANGE
-      : newestChangeIfPaid(ctx.program.id, provider, reachable(ctx.program.id, provider, sql`select ${fact.key}`));
+      : newestChangeIfPaid(ctx.program.id, provider, linkedIds(ctx.program.id, provider, sql`select ${fact.key}`));
     const insert = ctx.db.run(sql`insert into payments (id, program_id, provider, provider_transaction_id, currency,
         txn_amount_cents, gross_cents, customer_id, subscription_id, facts_revision, created_at, updated_at,
         rules_seen, event, seen_at)
@@ -327,7 +327,7 @@ function selectPaymentsOf(program_id: string, provider: ProviderName, { aliases 
   return paymentsNamed(
     program_id,
     provider,
-    reachable(program_id, provider, sql`select value from json_each(${JSON.stringify(aliases)})`),
+    linkedIds(program_id, provider, sql`select value from json_each(${JSON.stringify(aliases)})`),
   );
 }
 

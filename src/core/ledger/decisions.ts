@@ -65,7 +65,7 @@ export function unsettleDifferences(ctx: ProgramCtx, which: SQL): Write {
  * the commissions: their reasons were held back, though no amount differed. Settling is dated by the start of its
  * request, which may have been before.
  */
-export function unsettleFreed(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
+export function unsettleReleased(ctx: ProgramCtx, which: SQL, taken_at: string): Write {
   const since = iso(Date.parse(taken_at) - LONGEST_RUN);
   return unsettleEarning(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${since})`);
 }

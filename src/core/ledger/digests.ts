@@ -1,7 +1,7 @@
 /** Partners' earnings, e-mailed to them once a day (MAIL-13). */
 import { and, eq, sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { amount, orNull, shaped, text, whole } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { partners, programs } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { startOfDayIn, startOfLaterDayIn } from "../../domain/time-zone.ts";
@@ -85,9 +85,9 @@ async function endOfPart(
   before: string,
 ): Promise<{ id: string | null; isEnd: boolean }> {
   const [[part]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
-      { count: whole, id: orNull(text) },
+      { count: whole, id: nullable(text) },
       sql`select count(*) as count, max(id) as id from (
         select id ${commissionsAfter(ctx, from)} and id < ${before} order by id limit ${literal(COMMISSIONS_AT_ONCE)})`,
     ),
@@ -122,7 +122,7 @@ export async function readEarned(
       .select({ id: partners.id, email: partners.email })
       .from(partners)
       .where(and(eq(partners.id, partner_id), eq(partners.program_id, program_id))),
-    shaped(
+    selectRows(
       db,
       { currency: text, amount_cents: amount },
       sql`select currency, sum(iif(from_account in ${OF_PROGRAM}, amount_cents, -amount_cents)) as amount_cents

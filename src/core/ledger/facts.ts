@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, literals, runBatch, runThenRead } from "../../db/client.ts";
 import { jsonFields } from "../../db/json-object.ts";
 import { unionOf } from "../../db/parts.ts";
-import { shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
+import { selectRows, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import { ADDRESS_SCOPES, type ErasedScope, type FactScope } from "../../db/schema.ts";
 import { lowerAscii } from "../../domain/ascii.ts";
 import { codeKey } from "../../domain/code.ts";
@@ -21,15 +21,15 @@ import type { Write } from "../kernel/commit.ts";
 import { conflictIn } from "../kernel/conflict.ts";
 import type { BaseCtx, ProgramCtx, Statement } from "../kernel/context.ts";
 import { recordProducts } from "../kernel/seen-products.ts";
-import { noteSeen } from "../kernel/seen-types.ts";
+import { recordSeenType } from "../kernel/seen-types.ts";
 import {
   insertPayments,
   leadsToPartner,
-  readAgain,
+  restartSettling,
   selectConcerned,
   unsettle,
   unsettleConcerned,
-  unsettledAmong,
+  selectUnsettled,
 } from "./concerned-payments.ts";
 
 /** The key for settling a payment: its row and its identity at the vendor. */
@@ -114,7 +114,7 @@ export async function recordFacts(
         ${token}, ${event.ignored},
         case when ${ofErased} then null else ${kept} end)
       on conflict do nothing`),
-    ...(vendor && !event.listed ? noteSeen(ctx, vendor.name, event) : []),
+    ...(vendor && !event.listed ? recordSeenType(ctx, vendor.name, event) : []),
   ];
   const ids = subjects.filter(({ scope }) => scope !== "email");
   const made = insertPayments(ctx, provider, event.facts, isOurs);
@@ -128,15 +128,15 @@ export async function recordFacts(
   }
   // The address of a payment is found once it is settled (`concerned-payments.ts`).
   if (event.facts.some((fact) => fact.kind === "attribution" && fact.customer_email !== undefined)) {
-    statements.push(readAgain(ctx, isOurs));
+    statements.push(restartSettling(ctx, isOurs));
   }
-  const mark = shaped(db, PAYMENT_KEY, unsettleConcerned(ctx, provider, event.facts, made.ids, isOurs));
-  const read = shaped(
+  const mark = selectRows(db, PAYMENT_KEY, unsettleConcerned(ctx, provider, event.facts, made.ids, isOurs));
+  const read = selectRows(
     db,
     PART,
     unionOf(
       [
-        sql`select 'event' as what, ${EVENT_ROW(isFound(program_id, provider, event), token)} as data
+        sql`select 'event' as what, ${EVENT_ROW(isFindable(program_id, provider, event), token)} as data
           from provider_events where ${ofEvent}`,
         sql`select 'unsettled', ${UNSETTLED} from payments where id in (select value from json_each(${JSON.stringify(made.ids)}))`,
         ...beside.ask.map((ask) => sql`select what, data from (${ask})`),
@@ -150,7 +150,7 @@ export async function recordFacts(
     if (recorded.isNew || event.facts.length === 0) return recorded;
     // An event that was stored before does not mark payments: a crash may have left payments that it concerns.
     const [unsettled] = await runBatch(db, [
-      shaped(db, PAYMENT_KEY, unsettledAmong(program_id, provider, event.facts)),
+      selectRows(db, PAYMENT_KEY, selectUnsettled(program_id, provider, event.facts)),
     ]);
     return { ...recorded, unsettled };
   } catch (error) {
@@ -186,7 +186,7 @@ function recordedIn(parts: Part[], marked: PaymentKey[]): Recorded {
 }
 
 /** SQL that is true if a fact of this event can be found by a subject; for one with references if one of them can. */
-export function isFound(
+export function isFindable(
   program_id: string,
   provider: ProviderName,
   { event_id, facts }: Pick<ProviderEvent, "event_id" | "facts">,
@@ -207,9 +207,9 @@ export function factId(event_id: string, position: number): string {
 
 const FACT_OF_EVENT = { fact_id: text, data: text };
 
-/** The stored facts of one event, for `inOrder`. */
+/** The stored facts of one event, for `sortFacts`. */
 export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName, event_id: string) {
-  return shaped(
+  return selectRows(
     db,
     FACT_OF_EVENT,
     sql`select fact_id, data from facts where program_id = ${program.id}
@@ -218,7 +218,7 @@ export function factsOfEvent({ db, program }: ProgramCtx, provider: ProviderName
 }
 
 /** The facts of an event, each at its position. */
-export function inOrder(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
+export function sortFacts(rows: readonly Row<typeof FACT_OF_EVENT>[]): Fact[] {
   const place = ({ fact_id }: Row<typeof FACT_OF_EVENT>) => Number(fact_id.slice(fact_id.lastIndexOf("#") + 1));
   return rows.toSorted((a, b) => place(a) - place(b)).map(({ data }) => JSON.parse(data) as Fact);
 }
@@ -316,7 +316,7 @@ export async function rememberReferences(
   return [
     ...insertStoredFacts(ctx, stored, sql`true`, ofErased).map((statement) => ({ statement })),
     unsettle(ctx, sql`id in (${selectConcerned(ctx.program.id, provider, facts)})`),
-    { statement: readAgain(ctx) },
+    { statement: restartSettling(ctx) },
   ];
 }
 

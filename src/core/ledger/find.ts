@@ -2,24 +2,24 @@
 import { sql, type SQL, type SQLWrapper } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { emailDomain, NOBODYS } from "../../db/email-domain.ts";
-import { joined, unionOf } from "../../db/parts.ts";
+import { joinParts, unionOf } from "../../db/parts.ts";
 import { ASKED_BY_EMAIL, partners, payments } from "../../db/schema.ts";
 import { COUNTED_ELSEWHERE, type Outcome } from "../../domain/payment.ts";
 import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
-import { searched } from "../kernel/partner-search.ts";
-import { paymentsNamed, reachable } from "./concerned-payments.ts";
+import { selectSearchedPartners } from "../kernel/partner-search.ts";
+import { paymentsNamed, linkedIds } from "./concerned-payments.ts";
 
 /** Whether an outcome differs from each of these. Not a list, which would be read as a table for each payment. */
-export function hasNone(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
+export function differsFromAll(outcome: SQLWrapper, outcomes: readonly Outcome[]): SQL {
   const parts = outcomes.map((one) => sql`coalesce(${outcome}, '') <> ${literal(one)}`);
-  return joined(parts, sql` and `, "different");
+  return joinParts(parts, sql` and `, "different");
 }
 
 /** Whether a person can decide on a payment (`alias`): no lead, nor counted under another id or program. */
 export function isClaimable(alias: string): SQL {
   const p = sql.raw(alias);
-  return sql`${p}.event = 'transaction_completed' and ${hasNone(sql`${p}.outcome`, COUNTED_ELSEWHERE)}`;
+  return sql`${p}.event = 'transaction_completed' and ${differsFromAll(sql`${p}.outcome`, COUNTED_ELSEWHERE)}`;
 }
 
 const DOMAIN = emailDomain(sql.raw("p.customer_email"));
@@ -43,7 +43,7 @@ export function paymentsOfOrder({ programId }: Reader, order_id: SQL): SQL {
   return unionOf(
     [
       sql`select id from payments where id in (${order_id}) and +program_id = ${programId}`,
-      ...PROVIDER_NAMES.map((provider) => paymentsNamed(programId, provider, reachable(programId, provider, order_id))),
+      ...PROVIDER_NAMES.map((provider) => paymentsNamed(programId, provider, linkedIds(programId, provider, order_id))),
     ],
     "different",
   );
@@ -69,7 +69,7 @@ export function paymentsFound(ctx: Reader, search: string): SQL {
     sql`select id from (${paymentsOfOrder(ctx, sql`select ${search}`)})`,
     ...paymentsOfBuyer(ctx, search),
     sql`select p.id from partners cross join payments p on p.partner_id = ${partners.id} and +p.program_id = ${ctx.programId}
-      where ${partners.program_id} = ${ctx.programId} and ${searched(ctx, search)}`,
+      where ${partners.program_id} = ${ctx.programId} and ${selectSearchedPartners(ctx, search)}`,
   ];
   return sql`${payments.id} in (${unionOf(selects, "different")})`;
 }

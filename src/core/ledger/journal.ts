@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { pageOf, cursorId, window, type Page, type PageRequest } from "../../db/page.ts";
-import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
 import { addUp, negate, NOTHING, type Cents } from "../../domain/money.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -40,13 +40,13 @@ const JOURNAL_ENTRY: Columns<JournalEntry> = {
   id: text,
   partner_id: text,
   commission_id: text,
-  payout_id: orNull(text),
+  payout_id: nullable(text),
   currency: text,
   from_account: textOf<JournalAccount>(),
   to_account: textOf<JournalAccount>(),
   amount_cents: amount,
   posted_at: text,
-  event_id: orNull(text),
+  event_id: nullable(text),
 };
 
 /**
@@ -73,7 +73,7 @@ const ACCOUNT_SUM: Columns<AccountSum> = {
 
 /** The rows of `statsOf`: one a currency and account; for an empty id the sums of all partners. */
 export function accountSums(ctx: Pick<Reader, "db" | "programId">, partner_id: string) {
-  return shaped(
+  return selectRows(
     ctx.db,
     ACCOUNT_SUM,
     sql`select currency, account, amount_cents, commissions from balances
@@ -125,8 +125,8 @@ export async function listEntries(ctx: Reader, partner_id: string, request: Page
   const own = sql`program_id = ${ctx.programId} and partner_id = ${partner_id}`;
   const [[partner], [counted], rows] = await ctx.read(
     knownPartner(ctx, partner_id),
-    shaped(ctx.db, { total: whole }, sql`select coalesce(sum(entries), 0) as total from balances where ${own}`),
-    shaped(
+    selectRows(ctx.db, { total: whole }, sql`select coalesce(sum(entries), 0) as total from balances where ${own}`),
+    selectRows(
       ctx.db,
       JOURNAL_ENTRY,
       sql`select id, partner_id, commission_id, payout_id, currency, from_account, to_account,
@@ -140,7 +140,7 @@ export async function listEntries(ctx: Reader, partner_id: string, request: Page
 }
 
 function knownPartner(ctx: Reader, partner_id: string) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { id: text },
     sql`select id from partners where id = ${partner_id}

@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { keeperAt, type AttributionFact, type Fact, type KeptBy } from "../../domain/fact.ts";
@@ -19,7 +19,7 @@ import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
-import { unsettledAmong } from "./concerned-payments.ts";
+import { selectUnsettled } from "./concerned-payments.ts";
 import { PAYMENT_KEY, rememberReferences, subjectsOf } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
 import { MAX_INLINE, settle, settleEach } from "./settle.ts";
@@ -118,10 +118,10 @@ export async function settleServed(
   facts: readonly AttributionFact[],
 ): Promise<void> {
   if (facts.length === 0) return;
-  const served = await shaped(
+  const served = await selectRows(
     ctx.db,
     PAYMENT_KEY,
-    sql`${unsettledAmong(ctx.program.id, provider, facts)}
+    sql`${selectUnsettled(ctx.program.id, provider, facts)}
     limit ${literal(MAX_INLINE)}`,
   );
   await settleEach(ctx, served);

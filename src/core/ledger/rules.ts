@@ -1,7 +1,7 @@
 /** The rules that were in force when a payment was made (PAY-16). */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { Rules } from "../../domain/payment.ts";
 import {
@@ -27,24 +27,24 @@ export interface KnownRules {
   partners: readonly (PartnerRules & { id: string })[];
 }
 
-type KeptRow = ReturnType<typeof keptOf>[number];
+type KeptRow = ReturnType<typeof parseRules>[number];
 
 /** The rule of a row: a flow has an id, a partner's row has the partner's. */
-export function keptOf(past: readonly PastRow[]) {
+export function parseRules(past: readonly PastRow[]) {
   return past.map((row) => ({ ...row, rules: JSON.parse(row.rules) as ProgramRules & PartnerRules & Flow }));
 }
 
 const PAST_ROW: Columns<PastRow> = {
   ...{ seq: whole, partner_id: text, valid_until: text, rules: text },
-  applies_from: orNull(text),
+  applies_from: nullable(text),
 };
 
 /** A select of the rules that decided the `last` newest payments, of the program and of their partners. */
-export function pastOfNewest({ db, programId }: Reader, last: number) {
+export function selectNewestRules({ db, programId }: Reader, last: number) {
   const changed = (since: "valid_until > s.made" | "seq > s.seen") => sql`select a.seq from since s
     cross join (select '' as id union select partner_id from looked) w
     cross join past_rules a on a.program_id = ${programId} and a.partner_id = w.id and a.${sql.raw(since)}`;
-  return shaped(
+  return selectRows(
     db,
     PAST_ROW,
     sql`with looked as materialized (select partner_id, created_at, rules_seen from payments

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import { providerEvents } from "../../db/schema.ts";
 import { codeKey } from "../../domain/code.ts";
 import { isEarned } from "../../domain/commission.ts";
@@ -29,7 +29,7 @@ import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { CODE_SOURCE, OF_UNKNOWN_CODES, unknownCodes } from "../kernel/seen-codes.ts";
 import { PAYMENT_KEY, type PaymentKey, type Recorded } from "./facts.ts";
 import { planSettlement } from "./plan.ts";
-import { firstSeen, keptOf, rulesOf, seenOf, type KnownRules } from "./rules.ts";
+import { firstSeen, parseRules, rulesOf, seenOf, type KnownRules } from "./rules.ts";
 import { readState, type LedgerState } from "./state.ts";
 
 /** Why a test event is not used; stored with it. */
@@ -173,7 +173,7 @@ export async function settleEach(ctx: ProgramCtx, keys: readonly PaymentKey[]): 
 }
 
 /** A change is answered once it is settled (COM-8), outside the part that is repeated after a lost race. */
-export function raise(failure: Tried["failure"]): void {
+export function throwFailure(failure: Tried["failure"]): void {
   if (failure) throw failure.error;
 }
 
@@ -268,13 +268,13 @@ export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promis
 export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
   const from = sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
     and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`;
-  raise(await settleUnsettled(ctx, from));
+  throwFailure(await settleUnsettled(ctx, from));
 }
 
 /** Settles the unsettled of the selected payments (`from`: a FROM clause with condition). Returns the first failure. */
 export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried["failure"]> {
   const [unsettled] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       PAYMENT_KEY,
       sql`select id, provider, provider_transaction_id ${from} and settled_revision < facts_revision
@@ -288,7 +288,7 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const [payment] = state.payments;
   const bySlug = new Map(state.partners.map((partner) => [partner.slug_key, partner]));
   const byId = new Map(state.partners.map((partner) => [partner.id, partner]));
-  const known = { ...state, past: keptOf(state.past) };
+  const known = { ...state, past: parseRules(state.past) };
   const byRef = (ref: string) => bySlug.get(slugKey(ref)) ?? null;
   const nobodys = isRequested ? new Set() : nobodysIn(state);
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;

@@ -2,9 +2,9 @@
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
-import { joined } from "../../db/parts.ts";
+import { joinParts } from "../../db/parts.ts";
 import { reusablePart } from "../../db/reusable-part.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Codes, HeldCode } from "../../domain/code.ts";
 import type { Decided } from "../../domain/decision.ts";
@@ -17,7 +17,7 @@ import type { TwinFact } from "../../domain/twin.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
-import { joinNear, leadsToPartner, NEWEST_CHANGE, reachable, selectAliases } from "./concerned-payments.ts";
+import { joinComparedSums, leadsToPartner, NEWEST_CHANGE, linkedIds, selectAliases } from "./concerned-payments.ts";
 import { PART, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
@@ -71,7 +71,7 @@ export async function readState(
   const closed = sql`select 'closed' as what, audit_event_id as data from provider_events where program_id = ${program_id}
     and provider = ${closing?.provider} and event_id = ${closing?.event.event_id} and audit_event_id is not null`;
   const [parts] = await ctx.read(
-    shaped(ctx.db, PART, closing ? sql`${closed} union all select what, data from (${state})` : state),
+    selectRows(ctx.db, PART, closing ? sql`${closed} union all select what, data from (${state})` : state),
   );
   return { state: stateOf(parts), isClosed: parts.some(({ what }) => what === "closed") };
 }
@@ -227,7 +227,7 @@ function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL 
   const isLed = sql`${leadsToPartner(programOf("said"), sql`f.ref_key`)}
     or exists (select 1 from json_each(f.data, '$.refs') r where ${leadsToPartner(programOf("said"), sql`lower(r.value ->> 'ref')`)})`;
   const speakers = sql`select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}`;
-  return sql`reached as materialized (select ${program_id} as program_id, ${listOfAll(sql`subject`, reachable(program_id, provider, seeds))} as ids),
+  return sql`reached as materialized (select ${program_id} as program_id, ${listOfAll(sql`subject`, linkedIds(program_id, provider, seeds))} as ids),
     ${stage("held", "reached", {
       own: listOf(
         sql`p.id`,
@@ -345,7 +345,7 @@ function partsOf(provider: ProviderName): SQL {
 /** After `stated`: `twins`, the facts of the other payments that may be this one, each with the least of the ids of its payment. */
 export function twinStages(provider: ProviderName): SQL {
   const own = literal(provider);
-  const names = reachable(
+  const names = linkedIds(
     programOf("stated"),
     provider,
     sql`select n.subject from fact_subjects n where n.program_id = ${programOf("stated")} and n.provider = ${own}
@@ -356,7 +356,7 @@ export function twinStages(provider: ProviderName): SQL {
       sql`distinct names`,
       sql`select ${listOfAll(sql`subject`, sql`select subject from (${names}) order by subject`)} as names from (
           select distinct t.fact_id from ${factsOf("stated", "stated")}
-            cross join ${joinNear(sql`f.program_id`, provider, sql`f.fact_id`)}
+            cross join ${joinComparedSums(sql`f.program_id`, provider, sql`f.fact_id`)}
           where f.kind = 'payment' and t.fact_id not in (select value ->> 1 from json_each(stated.stated))) near`,
     ),
   })},
@@ -419,7 +419,7 @@ export function codeStages(provider: ProviderName, after: string): SQL {
 /** The table `name`: the columns of the table `before`, and further ones that can use them. */
 export function stage(name: string, before: string, columns: Readonly<Record<string, SQL>>): SQL {
   const made = Object.entries(columns).map(([column, value]) => sql`${value} as ${sql.raw(column)}`);
-  return sql`${sql.raw(name)} as materialized (select ${sql.raw(before)}.*, ${joined(made, sql`, `, "different")}
+  return sql`${sql.raw(name)} as materialized (select ${sql.raw(before)}.*, ${joinParts(made, sql`, `, "different")}
     from ${sql.raw(before)})`;
 }
 

@@ -8,7 +8,7 @@ import { unsettle } from "./concerned-payments.ts";
  * Removes the references and codes of one event, and those that reprocessing its payment (`transaction`) stored, from
  * lookup, and marks the payments to which they applied as unsettled. The facts stay, but are no longer found.
  */
-export function unremember(
+export function forgetReferences(
   ctx: ProgramCtx,
   provider: ProviderName,
   event_id: string,

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, orNull, shaped, text, textOf, type Columns, type Row } from "../../db/rows.ts";
+import { flag, nullable, selectRows, text, textOf, type Columns, type Row } from "../../db/rows.ts";
 import { TO_UNPROVED, type MailKind, type MailStatus } from "../../domain/mail.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
@@ -25,8 +25,8 @@ const FAILED: Columns<FailedMail> = {
   kind: textOf<MailKind>(),
   recipient: text,
   status: textOf<FailedMail["status"]>(),
-  error: orNull(text),
-  completed_at: orNull(text),
+  error: nullable(text),
+  completed_at: nullable(text),
   may_be_sent_again: flag,
 };
 
@@ -36,7 +36,7 @@ const LISTED = 50;
 /** The newest e-mails of a program that were not delivered, or may not have been. */
 export async function readFailedMails(ctx: ProgramCtx): Promise<FailedMail[]> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       FAILED,
       sql`select id, kind, recipient, status, error, completed_at,
@@ -75,12 +75,12 @@ export async function sendMailAgain(ctx: ProgramCtx, id: string): Promise<void> 
 }
 
 /** The last e-mail to a reader, if the address refused it permanently. */
-const REFUSED = { recipient: text, reason: orNull(text), at: orNull(text) };
+const REFUSED = { recipient: text, reason: nullable(text), at: nullable(text) };
 export type RefusedMail = Row<typeof REFUSED>;
 
 /** A row if the last e-mail to a partner was refused; no row if it was sent or does not exist. */
 export function refusedMail({ db, programId }: Reader, partner_id: string) {
-  return shaped(
+  return selectRows(
     db,
     REFUSED,
     sql`select recipient, error as reason, completed_at as at from

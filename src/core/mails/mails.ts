@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals, runBatch } from "../../db/client.ts";
-import { flag, orNull, sealed, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { flag, nullable, sealed, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { UNPROVED_FOR_MS } from "../../domain/application.ts";
 import {
   afterMailAttempt,
@@ -57,13 +57,13 @@ const CLAIMED: Columns<ClaimedMail> = {
   program_id: text,
   kind: textOf<MailKind>(),
   recipient: text,
-  subject_id: orNull(text),
-  content: orNull(sealed),
+  subject_id: nullable(text),
+  content: nullable(sealed),
   attempt_count: whole,
   claimed_until: text,
   sender: text,
   created_at: text,
-  unsure: orNull(flag),
+  unsure: nullable(flag),
 };
 
 /** The index of open ones is used only if its own condition is in the query. */
@@ -123,7 +123,7 @@ export async function claimMails(
     db.run(sql`update mails as m set status = 'withheld', content = null, recipient = ${KEPT_RECIPIENT},
         completed_at = ${iso(now)}, next_attempt_at = null
       where id in (${due}) and ${unwanted(now)}`),
-    shaped(
+    selectRows(
       db,
       CLAIMED,
       sql`update mails set status = 'sending', claimed_until = ${iso(now + LEASE_MS)},
@@ -148,7 +148,7 @@ export async function keepWritten(
 ): Promise<ClaimedMail | null> {
   const kept = await sealer.seal(JSON.stringify(content), placeOf(claim.id));
   const [held] = await runBatch(db, [
-    shaped(
+    selectRows(
       db,
       { id: text },
       sql`update mails set content = ${kept}, recipient = ${recipient} where ${isHeld(claim)} returning id`,
@@ -229,9 +229,9 @@ export function forgetMailsToApplicant({ db, program }: ProgramCtx, address: str
 
 /** The newest attempt for a program's e-mails that was not accepted; no row if there was no such attempt. */
 export function lastRefusedMail({ db, programId }: Reader) {
-  return shaped(
+  return selectRows(
     db,
-    { at: text, reason: orNull(text) },
+    { at: text, reason: nullable(text) },
     sql`select refused_at as at, error as reason from mails indexed by mails_refused
       where program_id = ${programId} and refused_at is not null order by refused_at desc limit 1`,
   );
@@ -239,7 +239,7 @@ export function lastRefusedMail({ db, programId }: Reader) {
 
 /** The first program after another that has e-mails which are due, or whose claim has ended. */
 export async function programsWithMails({ db, now }: Clocked, after: string): Promise<Owner[]> {
-  return shaped(
+  return selectRows(
     db,
     OWNER,
     sql`select program_id as key from mails indexed by mails_open

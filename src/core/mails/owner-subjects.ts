@@ -1,6 +1,6 @@
 import { eq, sql, type SQL } from "drizzle-orm";
 import { literal, literals, runBatch } from "../../db/client.ts";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { selectRows, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import type { OwnerNeed } from "../../domain/mail.ts";
 import { HELD_BY } from "../../domain/payout.ts";
@@ -30,7 +30,7 @@ export async function readOwnerNeed(
   if (kind === "clicks_over_budget") {
     const [[program], [last]] = await runBatch(db, [
       selectProgram,
-      shaped(
+      selectRows(
         db,
         { day: text, count: whole },
         sql`select day, count from click_drops where program_id = ${program_id} and reason = 'over_budget'
@@ -41,7 +41,7 @@ export async function readOwnerNeed(
   }
   const [[program], [waiting]] = await runBatch(db, [
     selectProgram,
-    shaped(db, COUNT, sql`select ${COUNTS[kind](program_id)} as count`),
+    selectRows(db, COUNT, sql`select ${COUNTS[kind](program_id)} as count`),
   ]);
   const count = waiting?.count ?? 0;
   return program && count > 0 ? { kind, program, count } : null;

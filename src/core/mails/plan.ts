@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole } from "../../db/rows.ts";
 import type { Changes } from "../../domain/actor.ts";
 import type { SecurityEventType } from "../../domain/event.ts";
 import { TO_STRANGERS } from "../../domain/mail.ts";
@@ -165,9 +165,9 @@ function admitInvitations(ctx: ProgramCtx, mails: readonly Pick<NewMail, "kind">
 async function refuseBeyondBudget(ctx: ProgramCtx, mails: readonly Pick<NewMail, "kind">[]): Promise<void> {
   if (!mails.some(isToStranger)) return;
   const [[used]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
-      { count: whole, oldest: orNull(text) },
+      { count: whole, oldest: nullable(text) },
       sql`select count(*) as count, min(m.created_at) as oldest ${counted(ctx)}`,
     ),
   );

@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
-import { shaped, text, textOf } from "../../db/rows.ts";
+import { selectRows, text, textOf } from "../../db/rows.ts";
 import { kindsFor, type MailKind, type MailReader } from "../../domain/mail.ts";
 import { iso } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 
 /** A reader of a program's e-mails who may choose the kinds. */
 export type ChoosingReader = Exclude<MailReader, { audience: "applicant" }>;
@@ -19,13 +19,13 @@ export async function isReaderAt(ctx: ProgramCtx, reader: ChoosingReader, addres
   const known = reader.partner_id
     ? sql`select email from partners where id = ${reader.partner_id} and program_id = ${ctx.program.id}`
     : sql`select owner_email as email from programs where id = ${ctx.program.id}`;
-  const [[row]] = await ctx.read(shaped(ctx.db, { email: text }, known));
+  const [[row]] = await ctx.read(selectRows(ctx.db, { email: text }, known));
   return row?.email.toLowerCase() === address.toLowerCase();
 }
 
 export async function readSwitchedOff(ctx: ProgramCtx, reader: ChoosingReader): Promise<Set<MailKind>> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { kind: textOf<MailKind>() },
       sql`select kind from mail_preferences where program_id = ${ctx.program.id} and reader = ${keyOf(reader)}`,
@@ -42,7 +42,7 @@ export async function switchMails(
   shown?: Shown,
 ): Promise<void> {
   // A box is ticked or not: two people who change the same one agree.
-  const wanted = meantOf(shown ?? {}, given, { shown });
+  const wanted = pickChanged(shown ?? {}, given, { shown });
   const own = kindsFor(reader.audience).filter(({ kind, may_be_off }) => may_be_off && wanted[kind] !== undefined);
   const on = own.flatMap(({ kind }) => (wanted[kind] ? [kind] : []));
   const off = own.flatMap(({ kind }) => (wanted[kind] ? [] : [kind]));

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text, textOf, type Columns } from "../../db/rows.ts";
+import { selectRows, text, textOf, type Columns } from "../../db/rows.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
@@ -31,9 +31,9 @@ const MENDED = { code_id: text, day: text };
 export function recountCodes(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
     cost: 1,
-    due: async (after) => shaped(ctx.db, SOME, nextAfter(after)),
+    due: async (after) => selectRows(ctx.db, SOME, nextAfter(after)),
     async serve(some) {
-      const mended = await shaped(ctx.db, MENDED, mend(some));
+      const mended = await selectRows(ctx.db, MENDED, mend(some));
       if (mended.length > 0) {
         const { program_id } = some;
         const some_of = mended.slice(0, 10);

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text, type Columns } from "../../db/rows.ts";
+import { selectRows, text, type Columns } from "../../db/rows.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
@@ -29,10 +29,10 @@ const MENDED = { partner_id: text, day: text };
 export function recountEarnings(ctx: Pick<Ctx, "db">): Work<Some> {
   return {
     cost: 2,
-    due: async (after) => shaped(ctx.db, SOME, nextAfter(after)),
+    due: async (after) => selectRows(ctx.db, SOME, nextAfter(after)),
     async serve({ program_id, partner_ids }) {
-      report("kept earnings were wrong", program_id, await shaped(ctx.db, MENDED, mend(program_id, partner_ids)));
-      report("kept sales were wrong", program_id, await shaped(ctx.db, MENDED, mendSales(program_id, partner_ids)));
+      report("kept earnings were wrong", program_id, await selectRows(ctx.db, MENDED, mend(program_id, partner_ids)));
+      report("kept sales were wrong", program_id, await selectRows(ctx.db, MENDED, mendSales(program_id, partner_ids)));
       return false;
     },
   };

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, textOf, type Row } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, type Row } from "../../db/rows.ts";
 import { firstIdAt, instantOf } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
 import { DAY, iso, MINUTE, utcDay } from "../../lib/time.ts";
@@ -24,7 +24,7 @@ interface Stretch extends Owner {
 }
 
 /** `head` and `beyond`: the first event, and the first one past the limit; null if there is no such event. */
-const FOUND = { program_id: text, first: text, head: orNull(text), beyond: orNull(text) };
+const FOUND = { program_id: text, first: text, head: nullable(text), beyond: nullable(text) };
 
 /** A corrected count. */
 const MENDED = {
@@ -44,7 +44,11 @@ export function recountEvents(ctx: Pick<Ctx, "db">): Work<Stretch> {
     cost: 4,
     async due(after) {
       const [program_id = "", minute = ALL] = after.split(" ");
-      const found = await shaped(ctx.db, FOUND, nextOf(program_id, minute === ALL ? null : Date.parse(`${minute}Z`)));
+      const found = await selectRows(
+        ctx.db,
+        FOUND,
+        nextOf(program_id, minute === ALL ? null : Date.parse(`${minute}Z`)),
+      );
       return found.map(stretchOf);
     },
     async serve(stretch) {
@@ -109,12 +113,12 @@ function mending({ db }: Pick<Ctx, "db">, stretch: Stretch) {
   // The days that end in this stretch.
   const days = { program_id, from: Math.floor(from / DAY) * DAY, to: Math.floor(to / DAY) * DAY };
   return [
-    shaped(db, MENDED, mendHours(stretch)),
-    shaped(db, MENDED, mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
+    selectRows(db, MENDED, mendHours(stretch)),
+    selectRows(db, MENDED, mendDays({ ...days, to: Math.ceil(to / DAY) * DAY })),
     ...(days.from < days.to
       ? [
-          shaped(db, MENDED, mendClicks(days, from > days.from)),
-          shaped(db, MENDED, mendSources(days, from > days.from)),
+          selectRows(db, MENDED, mendClicks(days, from > days.from)),
+          selectRows(db, MENDED, mendSources(days, from > days.from)),
         ]
       : []),
   ];

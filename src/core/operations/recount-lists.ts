@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { orNull, shaped, text, textOf, whole, type Columns, type Row } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, whole, type Columns, type Row } from "../../db/rows.ts";
 import type { listCounts } from "../../db/schema.ts";
 import { logLine } from "../../lib/log.ts";
 import type { Ctx } from "../kernel/context.ts";
@@ -39,7 +39,7 @@ interface Counted extends Owner {
 const COUNTED: Columns<Counted> = {
   key: text,
   program_id: text,
-  list: orNull(textOf<ListName>()),
+  list: nullable(textOf<ListName>()),
   state: text,
   kept: whole,
 };
@@ -63,12 +63,12 @@ const BY_DAY = "payments";
 export function recountLists(ctx: Pick<Ctx, "db">): Work<Counted> {
   return {
     cost: MOST_PARTS + 4,
-    due: async (after) => shaped(ctx.db, COUNTED, nextAfter(after)),
+    due: async (after) => selectRows(ctx.db, COUNTED, nextAfter(after)),
     async serve(counted) {
       const { program_id } = counted;
       const mended = isLong(counted)
         ? await mendState(ctx, counted, await countState(ctx, counted))
-        : await shaped(ctx.db, MENDED, mendShort(program_id));
+        : await selectRows(ctx.db, MENDED, mendShort(program_id));
       mended.push(...(await mendDays(ctx, counted)));
       if (mended.length > 0) {
         logLine("error", { what: "kept counts were wrong", program_id, count: mended.length, mended });
@@ -123,9 +123,9 @@ async function countState({ db }: Pick<Ctx, "db">, { program_id, list, state, ke
   const limit = Math.max(ROWS_AT_ONCE, Math.ceil(kept / MOST_PARTS));
   let counted = 0;
   for (let after = "", part = 0; part <= MOST_PARTS; part++) {
-    const [row] = await shaped(
+    const [row] = await selectRows(
       db,
-      { n: whole, last: orNull(text) },
+      { n: whole, last: nullable(text) },
       sql`select count(*) as n, max(id) as last from (
       select id from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id} and ${sql.raw(only)}
         and ${sql.raw(column)} is ${state === "" ? null : state} and id > ${after} order by id limit ${literal(limit)})`,
@@ -146,7 +146,7 @@ async function mendState(
   const { table, column, index, only } = LISTS[list];
   const rows = sql`(select count(*) from ${sql.raw(`${table} indexed by ${index}`)} where program_id = ${program_id}
     and ${sql.raw(only)} and ${sql.raw(column)} is ${state === "" ? null : state})`;
-  return shaped(
+  return selectRows(
     db,
     MENDED,
     sql`update list_counts set count = ${rows}
@@ -163,7 +163,7 @@ async function mendDays({ db }: Pick<Ctx, "db">, counted: Counted): Promise<Row<
   const own = sql`program_id = ${program_id}
     and ${list === null ? sql`${BY_DAY} not in (${longLists(sql`${program_id}`)})` : sql`true`}`;
   const ofState = (column: SQL) => (list === null ? sql`${column} is not null` : sql`${column} = ${state}`);
-  return shaped(
+  return selectRows(
     db,
     MENDED,
     sql`insert into list_days (program_id, list, day, state, count)

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { sealed, shaped, text, whole, type Row } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { sealed, selectRows, text, whole, type Row } from "../../db/rows.ts";
 import { rowOf, SEALED, type SealedField, type SealedPlace } from "../../db/sealed.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type { BaseCtx } from "../kernel/context.ts";
@@ -58,7 +58,7 @@ export async function resealSecrets(ctx: Pick<BaseCtx, "db" | "sealer">, limit: 
       if (resealed >= limit) break;
       const isWanted = notYetResealed(field, mark, isSealedBy(namesOf(field).column, openable));
       const wanted = rowsOf(field, isWanted, Math.min(CHUNK, limit - resealed), after);
-      const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [shaped(ctx.db, SEALED_ROW, wanted)]);
+      const [rows]: readonly [SealedRow[]] = await runBatch(ctx.db, [selectRows(ctx.db, SEALED_ROW, wanted)]);
       after = rows.at(-1);
       const replacements: SQL[] = [];
       for (const row of rows) {
@@ -85,7 +85,11 @@ async function sealedByOthers(ctx: Pick<BaseCtx, "db">, mark: string, openable: 
     ctx.db,
     FIELDS.map((field) => {
       const isOthers = notYetResealed(field, mark, sql`not ${isSealedBy(namesOf(field).column, openable)}`);
-      return shaped(ctx.db, NAMED_ROW, sql`select program_id, "key" as id from (${rowsOf(field, isOthers, NAMED)})`);
+      return selectRows(
+        ctx.db,
+        NAMED_ROW,
+        sql`select program_id, "key" as id from (${rowsOf(field, isOthers, NAMED)})`,
+      );
     }),
   );
   return found.flatMap((rows, i) => rows.map((row) => ({ ...row, field: FIELDS[i]! })));
@@ -137,7 +141,7 @@ async function countLeft(ctx: Pick<BaseCtx, "db">, mark: string): Promise<number
     return sql`(select count(*) from ${namesOf(field).table} where ${which})`;
   });
   const [[row]] = await runBatch(ctx.db, [
-    shaped(ctx.db, { count: whole }, sql`select ${joined(counts, sql` + `, "different")} as "count"`),
+    selectRows(ctx.db, { count: whole }, sql`select ${joinParts(counts, sql` + `, "different")} as "count"`),
   ]);
   return row?.count ?? 0;
 }

@@ -1,16 +1,16 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, runBatch, type Database } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { orNull, shaped, text } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { nullable, selectRows, text } from "../../db/rows.ts";
 import { isUnavailable } from "../../lib/errors.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
-import { repliesPast } from "../kernel/idempotency.ts";
-import { keptPast } from "../kernel/kept.ts";
+import { expiredReplies } from "../kernel/idempotency.ts";
+import { expiredTexts } from "../kernel/kept.ts";
 import { OWNER, type Owner, type Work } from "../kernel/work.ts";
-import { linksPast, requestsOfNobody, signInsPast } from "../sessions/sign-in.ts";
+import { expiredLinks, requestsOfNobody, expiredSignIns } from "../sessions/sign-in.ts";
 
 /** The retention of deliveries, providers' bodies, e-mails and declined applications. */
 export const KEPT_FOR = 90 * DAY;
@@ -67,11 +67,11 @@ function forget(db: Database, all: readonly Kind[]): Work<Past> {
       if (left.length === 0) return [];
       const isPast = left.map(({ key, from }) => sql`(value = ${key} and exists (select 1 from ${from}))`);
       const names = JSON.stringify(left.map(({ key }) => key));
-      const found = await shaped(
+      const found = await selectRows(
         db,
         OWNER,
         sql`select value as key from json_each(${names})
-        where ${joined(isPast, sql` or `, "different")} order by value`,
+        where ${joinParts(isPast, sql` or `, "different")} order by value`,
       );
       return found.map(({ key }) => ({ key, rows: ROWS_AT_ONCE, failed: new Map(), failure: null }));
     },
@@ -116,9 +116,9 @@ async function forgetSome(db: Database, kind: Kind, past: Past): Promise<number>
 /** Records the row that makes a transaction of one row fail. */
 async function passOver(db: Database, kind: Kind, past: Past, error: unknown): Promise<void> {
   const { key: table, columns, program } = kind;
-  const [row] = await shaped(
+  const [row] = await selectRows(
     db,
-    { key: text, program_id: orNull(text) },
+    { key: text, program_id: nullable(text) },
     sql`
     select json_array(${sql.raw(columns)}) as key, ${sql.raw(program)} as program_id from ${leftOf(kind, past)} limit 1`,
   );
@@ -175,7 +175,7 @@ function kindsPast(now: number): Kind[] {
     // A mail that still waits is from a deployment that no longer sends mail.
     whole("mails", "id", sql`created_at < ${iso(kept)}`),
     bodies("provider_events", sql`received_at < ${iso(kept)}`),
-    whole("idempotency_keys", "program_id, key", repliesPast(now)),
+    whole("idempotency_keys", "program_id, key", expiredReplies(now)),
     {
       key: "applications, declined",
       columns: "id",
@@ -187,9 +187,9 @@ function kindsPast(now: number): Kind[] {
           where id in ${past}`,
       ],
     },
-    whole("sign_in_links", "token_hash", linksPast(now)),
-    whole("kept_texts", "program_id, id", keptPast(now)),
-    whole("sessions", "token_hash", signInsPast(now)),
-    whole("portal_links", "token_hash", signInsPast(now)),
+    whole("sign_in_links", "token_hash", expiredLinks(now)),
+    whole("kept_texts", "program_id, id", expiredTexts(now)),
+    whole("sessions", "token_hash", expiredSignIns(now)),
+    whole("portal_links", "token_hash", expiredSignIns(now)),
   ];
 }

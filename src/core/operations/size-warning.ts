@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, whole } from "../../db/rows.ts";
+import { selectRows, whole } from "../../db/rows.ts";
 import { logLine } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
 import type { BaseCtx } from "../kernel/context.ts";
@@ -24,7 +24,7 @@ export function warnOfSize({ db, shard, now }: Pick<BaseCtx, "db" | "shard" | "n
       if (percent < WARNED_AT) return [];
       logLine("error", { what: "a database fills up", shard, percent });
       const step = percent - (percent % STEP);
-      const [warned] = await shaped(
+      const [warned] = await selectRows(
         db,
         { percent: whole },
         sql`select percent from size_warnings where percent = ${step}`,

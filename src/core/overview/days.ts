@@ -27,12 +27,12 @@ export function daysBefore(days: Days): Days {
 }
 
 /** Whether a day is in a span. */
-export function isIn({ from, to }: Days, day: string): boolean {
+export function includesDay({ from, to }: Days, day: string): boolean {
   return day >= from && day <= to;
 }
 
 /** `none` is the value of a day without a row; rows of other days are left out. */
-export function daily<Value>(rows: readonly { day: string; value: Value }[], days: Days, none: Value): Daily<Value> {
+export function fillDays<Value>(rows: readonly { day: string; value: Value }[], days: Days, none: Value): Daily<Value> {
   const byDay = new Map(rows.map(({ day, value }) => [day, value]));
   return daysOf(days).map((day) => ({ day, value: byDay.get(day) ?? none }));
 }

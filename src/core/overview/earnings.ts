@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { amount, orNull, shaped, text } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text } from "../../db/rows.ts";
 import { HOLD_BEGINS } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { endOfHold } from "../../domain/commission.ts";
@@ -36,9 +36,9 @@ interface Pending {
 export function selectPending(ctx: ProgramCtx, partner_id: string) {
   const own = sql`partner_id = ${partner_id} and status = 'pending' and ${alsoOfProgram(ctx, sql`program_id`)}`;
   const plain = sql`from commissions indexed by commissions_waiting where ${own} and flagged = 0 and currency`;
-  return shaped(
+  return selectRows(
     ctx.db,
-    { currency: text, first: orNull(text), last: orNull(text), flagged: amount },
+    { currency: text, first: nullable(text), last: nullable(text), flagged: amount },
     sql`with recursive held (name) as (
         select min(currency) ${plain} > ''
         union all

@@ -2,13 +2,13 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { columnsOf, orNull, shaped, text } from "../../db/rows.ts";
+import { columnsOf, nullable, selectRows, text } from "../../db/rows.ts";
 import { partners, payments } from "../../db/schema.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { ID_PREFIXES, type IdKind } from "../../lib/id.ts";
 import { customersOf, selectCustomersOf, type Customer } from "../customers/customers.ts";
 import type { Reader } from "../kernel/context.ts";
-import { searched } from "../kernel/partner-search.ts";
+import { selectSearchedPartners } from "../kernel/partner-search.ts";
 import type { Partner, Payment } from "../kernel/rows.ts";
 import { paymentsOfBuyer, paymentsOfOrder } from "../ledger/find.ts";
 
@@ -36,14 +36,14 @@ const PAYMENT_COLUMNS = [
 ] as const satisfies (keyof Payment)[];
 
 /**
- * Searches for a text, in one round trip: partners as `searched` does, an exact slug or address first; customers by
+ * Searches for a text, in one round trip: partners as `selectSearchedPartners` does, an exact slug or address first; customers by
  * their id or address; payments of an order, of a customer, and of the partners in the result. Newest first.
  */
 export async function findAll(ctx: Reader, search: string): Promise<Found> {
   const limit = literal(FOUND_OF_EACH + 1);
   const own = sql`program_id = ${ctx.programId}`;
   const columns = (names: readonly string[]) => sql.raw(names.join(", "));
-  const known = sql`${partners.program_id} = ${ctx.programId} and ${searched(ctx, search)}
+  const known = sql`${partners.program_id} = ${ctx.programId} and ${selectSearchedPartners(ctx, search)}
     order by lower(slug) = ${slugKey(search)} or lower(email) = lower(${search}) desc, id desc`;
   const buyers = paymentsOfBuyer(ctx, search);
   const paid = unionOf(
@@ -58,13 +58,13 @@ export async function findAll(ctx: Reader, search: string): Promise<Found> {
   const bought = sql`select id, provider, customer_id, customer_email from payments
     where id in (${unionOf(buyers, "different")}) order by id desc limit ${literal(FOUND_OF_EACH * 5)}`;
   const [ofPartners, ofCustomers, ofPayments] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       columnsOf(partners, ...PARTNER_COLUMNS),
       sql`select ${columns(PARTNER_COLUMNS)} from partners where ${known} limit ${limit}`,
     ),
     selectCustomersOf(ctx, bought),
-    shaped(
+    selectRows(
       ctx.db,
       columnsOf(payments, ...PAYMENT_COLUMNS),
       sql`select ${columns(PAYMENT_COLUMNS)} from payments where id in (${paid}) order by id desc limit ${limit}`,
@@ -113,7 +113,7 @@ export async function findObject(ctx: Reader, id: string): Promise<FoundObject |
   const kind = KINDS.find((one) => id.startsWith(`${ID_PREFIXES[one]}_`));
   if (kind === undefined) return null;
   const [[found]] = await ctx.read(
-    shaped(ctx.db, { of: orNull(text) }, sql`${OBJECTS[kind]} id = ${id} and +program_id = ${ctx.programId}`),
+    selectRows(ctx.db, { of: nullable(text) }, sql`${OBJECTS[kind]} id = ${id} and +program_id = ${ctx.programId}`),
   );
   return found ? { kind, id, of: found.of } : null;
 }

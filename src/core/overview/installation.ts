@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { checksOf, clickAddressOf, isInstalled, type Check } from "../../domain/installation.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
@@ -37,7 +37,7 @@ export async function checkInstallation(
 ): Promise<Installation> {
   const [{ program }, [seen]] = await prove(
     caller,
-    shaped(caller.db, { clicks: whole }, sql`select ${hasClicks(caller)} as clicks`),
+    selectRows(caller.db, { clicks: whole }, sql`select ${hasClicks(caller)} as clicks`),
   );
   const address = url ?? (program.domain === null ? null : `https://${program.domain}/`);
   if (address === null) throw invalidField("url", "Give the address of a page, or set the program's domain.");
@@ -68,9 +68,9 @@ export async function readLastClick(ctx: ProgramCtx): Promise<ClicksSeen> {
       and h.type = 'click'
     cross join json_each(h.minutes) m`;
   const [[seen]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
-      { last_at: orNull(text), dropped: whole },
+      { last_at: nullable(text), dropped: whole },
       sql`select max(at) as last_at, exists (select 1 from click_drops where program_id = ${ctx.programId}) as dropped
       from (select (${kept}) as at union all select max(created_at) from ${uncountedClicks(ctx)})`,
     ),

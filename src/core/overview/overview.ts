@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literals } from "../../db/client.ts";
-import { amount, orNull, shaped, text, whole, type Columns } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { addUp, NOTHING, type Cents } from "../../domain/money.ts";
 import { DAY, iso } from "../../lib/time.ts";
@@ -16,7 +16,7 @@ import type { CurrencyStats } from "../kernel/views.ts";
 import { accountSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { lastDays, selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
-import { daily, daysBefore, daysOf, isIn, type Daily, type Days } from "./days.ts";
+import { fillDays, daysBefore, daysOf, includesDay, type Daily, type Days } from "./days.ts";
 import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
 
 /** Daily amounts in smallest units of one currency, because a chart cannot add up two. */
@@ -98,8 +98,8 @@ const TOP_PARTNER: Columns<TopPartner> = {
   partner_id: text,
   email: text,
   slug: text,
-  first_name: orNull(text),
-  last_name: orNull(text),
+  first_name: nullable(text),
+  last_name: nullable(text),
   sales: whole,
   amount_cents: amount,
   clicks: whole,
@@ -177,31 +177,31 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
   const inBoth = sql`${own} and day between ${both.from} and ${both.to}`;
   const [clicks, sold, earnings, sums, [waiting], failing, ending, top, codes, sources, [seen], [books]] =
     await ctx.read(
-      shaped(db, DAY_COUNT, clickDays(ctx, both)),
-      shaped(
+      selectRows(db, DAY_COUNT, clickDays(ctx, both)),
+      selectRows(
         db,
         SOLD,
         sql`select day, sum(leads) as leads, sum(first_sales) as customers, sum(sales) as sales
       from sale_days where ${inBoth} group by day`,
       ),
-      shaped(
+      selectRows(
         db,
         MONEY_ROW,
         sql`select day, currency, sum(amount_cents) as value from earning_days
       where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
       ),
       accountSums(ctx, ""),
-      shaped(db, WAITING, waitingCounts(ctx, own)),
-      shaped(db, FAILING, failingEndpoints(own)),
-      shaped(db, ENDING_KEY, endingKeys(ctx)),
-      shaped(db, TOP_PARTNER, topPartners(ctx, days)),
+      selectRows(db, WAITING, waitingCounts(ctx, own)),
+      selectRows(db, FAILING, failingEndpoints(own)),
+      selectRows(db, ENDING_KEY, endingKeys(ctx)),
+      selectRows(db, TOP_PARTNER, topPartners(ctx, days)),
       selectCodeStats(ctx, days),
       selectProgramSources(ctx, days),
-      shaped(db, SEEN, seenSoFar(ctx, own)),
+      selectRows(db, SEEN, seenSoFar(ctx, own)),
       booksStatus(ctx),
     );
   const steps = (of: Days): Steps => {
-    const its = sold.filter(({ day }) => isIn(of, day));
+    const its = sold.filter(({ day }) => includesDay(of, day));
     return {
       clicks: countIn(clicks, of),
       leads: its.reduce((sum, { leads }) => sum + leads, 0),
@@ -216,8 +216,8 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
     daysBefore: earlier,
     now: steps(days),
     before: steps(earlier),
-    clicks: daily(clicks, days, 0),
-    sales: daily(
+    clicks: fillDays(clicks, days, 0),
+    sales: fillDays(
       sold.map(({ day, sales }) => ({ day, value: sales })),
       days,
       0,
@@ -275,12 +275,12 @@ function seenSoFar(ctx: ProgramCtx, own: SQL): SQL {
 }
 
 function countIn(rows: readonly Row[], days: Days): number {
-  return rows.reduce((sum, { day, value }) => (isIn(days, day) ? sum + value : sum), 0);
+  return rows.reduce((sum, { day, value }) => (includesDay(days, day) ? sum + value : sum), 0);
 }
 
 function earnedIn(rows: readonly MoneyRow[], days: Days, earlier: Days): Earned[] {
   const sumOf = (own: readonly MoneyRow[], of: Days) =>
-    addUp(own.filter(({ day }) => isIn(of, day)).map(({ value }) => value));
+    addUp(own.filter(({ day }) => includesDay(of, day)).map(({ value }) => value));
   return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => ({
     currency,
     now: sumOf(own, days),
@@ -309,8 +309,8 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   const { db } = ctx;
   const span = lastDays(ctx.now, days);
   const [clicks, earnings, sums, pending, [refused = null]] = await ctx.read(
-    shaped(db, DAY_COUNT, clickDays(ctx, span, partner_id)),
-    shaped(
+    selectRows(db, DAY_COUNT, clickDays(ctx, span, partner_id)),
+    selectRows(
       db,
       MONEY_ROW,
       sql`select e.day as day, e.currency as currency, e.amount_cents as value
@@ -325,7 +325,7 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
   return {
     from: span.from,
     refused,
-    clicks: daily(clicks, span, 0),
+    clicks: fillDays(clicks, span, 0),
     commissions: dailyAmounts(ctx, earnings, span),
     sums: statsOf(sums),
     earnings: earningsOf(ctx, sums, pending),
@@ -386,11 +386,11 @@ function failingEndpoints(own: SQL): SQL {
 /** Adds the program's own currency if there are no amounts, so that a chart is shown. */
 function dailyAmounts({ program }: ProgramCtx, rows: readonly MoneyRow[], days: Days): DailyAmounts[] {
   const byCurrency = Map.groupBy(
-    rows.filter(({ day }) => isIn(days, day)),
+    rows.filter(({ day }) => includesDay(days, day)),
     ({ currency }) => currency,
   );
   if (byCurrency.size === 0) byCurrency.set(program.currency, []);
   return [...byCurrency]
-    .map(([currency, own]) => ({ currency, days: daily(own, days, NOTHING) }))
+    .map(([currency, own]) => ({ currency, days: fillDays(own, days, NOTHING) }))
     .toSorted((a, b) => compareCurrencies(a.currency, b.currency, program.currency));
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { amount, shaped, text, whole } from "../../db/rows.ts";
+import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { addUp, type Cents } from "../../domain/money.ts";
 import { DAY } from "../../lib/time.ts";
@@ -45,7 +45,7 @@ export async function readPartnerStatistics(
   const first = before.from;
   const range = { from: Date.parse(first), to: Date.parse(days.to) + DAY };
   const [clicks, sold, earnings, sources, codes] = await ctx.read(
-    shaped(
+    selectRows(
       db,
       { day: text, clicks: whole },
       sql`select day, sum(n) as clicks from (
@@ -55,14 +55,14 @@ export async function readPartnerStatistics(
           and payload ->> 'partner_id' = ${partner_id})
         group by day`,
     ),
-    shaped(
+    selectRows(
       db,
       { day: text, leads: whole, sales: whole, first_sales: whole },
       sql`select d.day as day, d.leads as leads, d.sales as sales, d.first_sales as first_sales
       from json_each(${JSON.stringify([...earlier, ...span])}) span cross join sale_days d
         on d.program_id = ${ctx.programId} and d.day = span.value and d.partner_id = ${partner_id}`,
     ),
-    shaped(
+    selectRows(
       db,
       { day: text, currency: text, amount_cents: amount },
       sql`select e.day as day, e.currency as currency, e.amount_cents as amount_cents

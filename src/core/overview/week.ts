@@ -1,7 +1,7 @@
 /** The weekly summary of an owner's open work, e-mailed on Monday mornings (MAIL-12). */
 import { eq, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { amount, shaped, text, whole } from "../../db/rows.ts";
+import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
 import { startOfLaterDayIn, startOfWeekIn } from "../../domain/time-zone.ts";
@@ -68,7 +68,7 @@ export async function readWeek(
   const reader = { db, programId: sql`${program_id}` };
   const [[program], [waiting], codes, sums, earned] = await runBatch(db, [
     selectPrograms(db).where(eq(programs.id, program_id)),
-    shaped(
+    selectRows(
       db,
       WAITING,
       sql`select ${COUNTS.applications_waiting(program_id)} as applications, ${COUNTS.claims_waiting(program_id)} as claims,
@@ -77,7 +77,7 @@ export async function readWeek(
     ),
     seenCodes(reader),
     accountSums(reader, ""),
-    shaped(
+    selectRows(
       db,
       { currency: text, commissions: whole, amount_cents: amount },
       sql`select currency, sum(commissions) as commissions, sum(amount_cents) as amount_cents

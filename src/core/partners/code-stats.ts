@@ -1,7 +1,7 @@
 /** The results of promotion codes, from the sums stored by day (CODE-6). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { DAY, utcDay } from "../../lib/time.ts";
@@ -38,7 +38,7 @@ const CODE_STATS: Columns<CodeStats> = {
   partner_id: text,
   provider: textOf<ProviderName>(),
   code: text,
-  ended_at: orNull(text),
+  ended_at: nullable(text),
   currency: text,
   sales: whole,
   revenue_cents: amount,
@@ -57,7 +57,7 @@ export async function readCodeStats(ctx: Reader, filter: StatsFilter): Promise<C
 
 /** The statement of `readCodeStats`, for a read together with others. */
 export function selectCodeStats(ctx: Reader, filter: StatsFilter) {
-  return shaped(
+  return selectRows(
     ctx.db,
     CODE_STATS,
     sql`select t.code_id as code_id, t.partner_id as partner_id, k.provider as provider, k.code as code,

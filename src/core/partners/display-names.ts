@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { slugKey } from "../../domain/partner.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -30,7 +30,7 @@ export async function readPartnerNames(
 /** Finds a partner by a slug, current or earlier, or by the e-mail address; null if there is no such partner. */
 export async function findPartnerId(ctx: ProgramCtx, name: string): Promise<string | null> {
   const [[found]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { id: text },
       sql`select partner_id as id from partner_slugs where program_id = ${ctx.programId} and slug_key = ${slugKey(name)}

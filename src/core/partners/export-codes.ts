@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
+import { columnsOf, selectRows, text, whole, type Row } from "../../db/rows.ts";
 import { partnerCodes } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { commit } from "../kernel/commit.ts";
@@ -40,7 +40,7 @@ export async function exportCodes(caller: Caller): Promise<AsyncIterable<string>
   const [ctx, [counted], first] = await prove(
     caller,
     countRows(caller),
-    selectRows(caller, { provider: "", code_key: "" }),
+    selectExported(caller, { provider: "", code_key: "" }),
   );
   const payload = { list: "codes", count: counted?.count ?? 0 };
   await commit(ctx, { writes: [], occurrences: [{ type: "list.exported", payload }] });
@@ -48,7 +48,7 @@ export async function exportCodes(caller: Caller): Promise<AsyncIterable<string>
 }
 
 function countRows(ctx: Reader) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { count: whole },
     sql`select count(*) as "count" from partner_codes where program_id = ${ctx.programId} and ended_at is null`,
@@ -62,12 +62,12 @@ async function* pieces(ctx: Reader, first: StoredRow[]): AsyncGenerator<string, 
     if (rows.length > 0) yield rows.map((row) => csvRecord(COLUMNS.map(([, cell]) => cell(row)))).join("");
     const last = rows.at(-1);
     if (!last || rows.length < ROWS_PER_READ) return;
-    [rows] = await ctx.read(selectRows(ctx, last));
+    [rows] = await ctx.read(selectExported(ctx, last));
   }
 }
 
-function selectRows(ctx: Reader, after: { provider: string; code_key: string }) {
-  return shaped(
+function selectExported(ctx: Reader, after: { provider: string; code_key: string }) {
+  return selectRows(
     ctx.db,
     STORED_ROW,
     sql`select k.*, p.slug as partner_slug, p.email as partner_email

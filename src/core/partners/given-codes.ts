@@ -1,6 +1,6 @@
 /** Promotion codes that an import gives to many partners at once. */
 import { getTableColumns, sql } from "drizzle-orm";
-import { shaped, text, textOf, whole } from "../../db/rows.ts";
+import { selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { partnerCodes } from "../../db/schema.ts";
 import { codeKey, MAX_CODES } from "../../domain/code.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
@@ -21,7 +21,7 @@ interface Given {
 /** Selects those of the codes that a partner has, with the partner. */
 export function selectGiven(ctx: Reader, codes: readonly Given[]) {
   const keys = JSON.stringify(codes.map(({ provider, code }) => ({ provider, code_key: codeKey(code) })));
-  return shaped(
+  return selectRows(
     ctx.db,
     { partner_id: text, provider: textOf<VendorName>(), code: text },
     sql`select distinct k.partner_id, k.provider, k.code from json_each(${keys}) j cross join partner_codes k
@@ -31,7 +31,7 @@ export function selectGiven(ctx: Reader, codes: readonly Given[]) {
 }
 
 export function countGiven(ctx: Reader, partner_ids: readonly string[]) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { partner_id: text, n: whole },
     sql`select k.partner_id, count(*) as n from json_each(${JSON.stringify(partner_ids)}) j cross join partner_codes k

@@ -1,7 +1,7 @@
 /** The only rule by which the service generates slugs; people may choose their own. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { isPlaceholderSlug, slugStem } from "../../domain/application.ts";
 import { slugKey } from "../../domain/partner.ts";
 import { randomToken } from "../../lib/crypto.ts";
@@ -31,7 +31,7 @@ export async function makeSlug(ctx: ProgramCtx, name: string, email: string): Pr
 }
 
 function takenOf({ db, program }: ProgramCtx, keys: string) {
-  return shaped(
+  return selectRows(
     db,
     { slug_key: text },
     sql`select slug_key from partner_slugs where program_id = ${program.id}
@@ -41,7 +41,7 @@ function takenOf({ db, program }: ProgramCtx, keys: string) {
 
 /** Selects the slugs among the unknown references of payments. */
 function unknownOf({ db, program }: ProgramCtx, keys: string) {
-  return shaped(
+  return selectRows(
     db,
     { slug_key: text },
     sql`select distinct lower(c.value ->> 'ref') as slug_key

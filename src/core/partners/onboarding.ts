@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { flag, shaped } from "../../db/rows.ts";
+import { flag, selectRows } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -113,7 +113,7 @@ export async function forgetAccount(caller: Caller, partner_id: string, account_
     const [ctx, [before], [now]] = await prove(
       caller,
       caller.db.select().from(partners).where(owned(caller, partner_id)),
-      shaped(caller.db, { open: flag }, sql`select ${open} as open`),
+      selectRows(caller.db, { open: flag }, sql`select ${open} as open`),
     );
     if (!before) throw notFound("partner");
     if (before.provider_a_account_id !== account_id) throw new AppError("invalid_transition", OTHER_ACCOUNT);

@@ -1,7 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
-import { shaped, whole } from "../../db/rows.ts";
+import { selectRows, whole } from "../../db/rows.ts";
 import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import { searchText, slugKey, markUnindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
@@ -20,14 +20,14 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 import { accountSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
-import { searched } from "../kernel/partner-search.ts";
+import { selectSearchedPartners } from "../kernel/partner-search.ts";
 
 export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
@@ -99,7 +99,7 @@ export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<
   const conditions = and(
     filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
     filter.status === undefined ? undefined : eq(partners.status, filter.status),
-    filter.search ? searched(ctx, filter.search) : undefined,
+    filter.search ? selectSearchedPartners(ctx, filter.search) : undefined,
   );
   const narrowed = Boolean(filter.search);
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
@@ -111,7 +111,7 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
     caller,
     caller.db.select().from(partners).where(owned(caller, id)),
     accountSums(caller, id),
-    shaped(
+    selectRows(
       caller.db,
       { clicks: whole },
       sql`select (select coalesce(sum(count), 0) from click_counts
@@ -168,7 +168,7 @@ async function changePartner(
     );
     if (!before) throw notFound("partner");
     const always = apply_from === undefined ? [] : ["commission_pct"];
-    const patch: typeof all = meantOf(before, all, { shown, together: [PAYOUT_FIELDS], always });
+    const patch: typeof all = pickChanged(before, all, { shown, together: [PAYOUT_FIELDS], always });
     const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
     if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
     const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
@@ -221,7 +221,7 @@ const DETAILS_WINDOW = 15 * MINUTE;
 export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
   const recent = sql`(select count(*) from mails indexed by mails_partner where partner_id = ${id}
     and id >= ${firstIdAt("mail", ctx.now - DETAILS_WINDOW)} and kind = 'payout_details' and recipient = ${email})`;
-  const [[counted]] = await ctx.read(shaped(ctx.db, { recent: whole }, sql`select ${recent} as recent`));
+  const [[counted]] = await ctx.read(selectRows(ctx.db, { recent: whole }, sql`select ${recent} as recent`));
   if ((counted?.recent ?? 0) >= MAX_DETAILS_CHANGES) {
     throw new AppError("rate_limited", "Your payout details were changed too often. Please try again in 15 minutes.", {
       retryAfter: DETAILS_WINDOW / 1000,

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { literal, type Database } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { shaped, text, type Columns } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { selectRows, text, type Columns } from "../../db/rows.ts";
 import { SEARCHED_COLUMNS, searchText, type Searched } from "../../domain/partner.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import { UNFOLDED } from "../kernel/partner-search.ts";
@@ -33,10 +33,10 @@ export function foldSearchTexts({ db }: { db: Database }): Work<Unfolded> {
     async due(after) {
       const [program_id = "", id = ""] = after.split(" ");
       const columns = ROW.map((name) => sql.raw(`'${name}', ${name}`));
-      return shaped(
+      return selectRows(
         db,
         UNFOLDED_COLUMNS,
-        sql`select program_id || ' ' || max(id) as key, json_group_array(json_object(${joined(columns, sql`, `, "different")}))
+        sql`select program_id || ' ' || max(id) as key, json_group_array(json_object(${joinParts(columns, sql`, `, "different")}))
             as partners
           from (select *, row_number() over (order by program_id, id) / ${literal(FOLDED_AT_ONCE)} as place
             from partners indexed by partners_unfolded

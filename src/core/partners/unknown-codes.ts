@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { resemblesName, suggestedSlugs, wordsOf } from "../../domain/code.ts";
 import { slugKey } from "../../domain/partner.ts";
@@ -10,7 +10,7 @@ import type { Caller, ProgramCtx } from "../kernel/context.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { seenCodes } from "../kernel/seen-codes.ts";
 import { createCode } from "./codes.ts";
-import { searched } from "../kernel/partner-search.ts";
+import { selectSearchedPartners } from "../kernel/partner-search.ts";
 import { readPartnerNames, type PartnerName } from "./display-names.ts";
 
 /** A code that payments wait for, because no partner has it. */
@@ -34,7 +34,7 @@ export async function readUnknownCodes(ctx: ProgramCtx): Promise<UnknownCode[]> 
   if (found.length === 0) return [];
   const slugs = [...new Set(found.flatMap(({ code }) => suggestedSlugs(code)))];
   const [named] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       NAMED,
       sql`select s.slug_key, s.partner_id from json_each(${JSON.stringify(slugs)}) n
@@ -69,10 +69,10 @@ async function readNamesakes(ctx: ProgramCtx, codes: readonly string[]): Promise
   if (words.length === 0) return [];
   const found = await ctx.read(
     ...words.map((word) =>
-      shaped(
+      selectRows(
         ctx.db,
         { id: text },
-        sql`select id from partners where program_id = ${ctx.programId} and ${searched(ctx, word)}
+        sql`select id from partners where program_id = ${ctx.programId} and ${selectSearchedPartners(ctx, word)}
           limit ${literal(NAMESAKES)}`,
       ),
     ),

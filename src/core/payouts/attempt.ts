@@ -28,7 +28,7 @@ export function isTakenBack({ amount_cents, reversed_cents }: MadeTransfer): boo
  * even if a part of it was reversed, which the reconciler reports; if all were reversed, and not all before this
  * attempt, it has failed. Null if the transfers do not show a result.
  */
-export function saidBy(transfers: readonly MadeTransfer[], { taken_back = [] }: FrozenAttempt) {
+export function resultOfTransfers(transfers: readonly MadeTransfer[], { taken_back = [] }: FrozenAttempt) {
   const paid = transfers.find((one) => !isTakenBack(one));
   if (paid) return { outcome: "made" as const, transfer_id: paid.transfer_id };
   const ids = transfers.map(({ transfer_id }) => transfer_id);
@@ -76,7 +76,7 @@ const KEY_REPLACED: Trouble = {
 };
 
 /** The attempt as it is stored when it stays open: with the account, once it is known. */
-export async function keptOpen(
+export async function openAttempt(
   frozen: FrozenAttempt,
   standing: Standing,
   api_key: string,

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { joined } from "../../db/parts.ts";
-import { columnsOf, shaped, text, whole, type Row } from "../../db/rows.ts";
+import { joinParts } from "../../db/parts.ts";
+import { columnsOf, selectRows, text, whole, type Row } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { decimalAmount, walletAmount } from "../../domain/currency.ts";
@@ -100,7 +100,7 @@ export async function exportPayouts(caller: Caller, wanted: Export): Promise<Asy
   const [ctx, [counted], first] = await prove(
     caller,
     countRows(caller, conditions),
-    selectRows(caller, conditions, ""),
+    selectExported(caller, conditions, ""),
   );
   const shape = isUpload(wanted)
     ? { columns: COLUMNS.upload, hasHeader: false, most: MOST_IN_UPLOAD }
@@ -113,9 +113,9 @@ export async function exportPayouts(caller: Caller, wanted: Export): Promise<Asy
 
 /** The number of payouts for the wallet's service, by currency: each has a file of its own (OUT-8). */
 export async function countWalletPayouts(caller: Caller): Promise<{ currency: string; count: number }[]> {
-  const where = joined(await toWallets(caller), sql` and `, "different");
+  const where = joinParts(await toWallets(caller), sql` and `, "different");
   const [rows] = await caller.read(
-    shaped(
+    selectRows(
       caller.db,
       { currency: text, count: whole },
       sql`select y.currency as "currency", count(*) as "count" from payouts y where ${where} group by y.currency order by y.currency`,
@@ -153,21 +153,21 @@ async function* pieces(
     if (rows.length > 0) yield opened.map((row) => csvRecord(columns.map(([, cell]) => cell(row)))).join("");
     const last = rows.at(-1);
     if (!last || rows.length < ROWS_PER_READ || read >= most) return;
-    [rows] = await ctx.read(selectRows(ctx, conditions, last.id));
+    [rows] = await ctx.read(selectExported(ctx, conditions, last.id));
   }
 }
 
 function countRows(ctx: Reader, conditions: SQL[]) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { count: whole },
-    sql`select count(*) as "count" from payouts y where ${joined(conditions, sql` and `, "different")}`,
+    sql`select count(*) as "count" from payouts y where ${joinParts(conditions, sql` and `, "different")}`,
   );
 }
 
-function selectRows(ctx: Reader, conditions: SQL[], after: string) {
-  const where = joined([...conditions, sql`y.id > ${after}`], sql` and `, "different");
-  return shaped(
+function selectExported(ctx: Reader, conditions: SQL[], after: string) {
+  const where = joinParts([...conditions, sql`y.id > ${after}`], sql` and `, "different");
+  return selectRows(
     ctx.db,
     STORED_ROW,
     sql`select y.*, p.email as partner_email, p.slug as partner_slug

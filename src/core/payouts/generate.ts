@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { amount, flag, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, flag, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
@@ -41,7 +41,7 @@ export interface SkippedSum extends PayableSum {
 }
 
 const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: amount };
-const PLANNED_PAYOUT: Columns<PlannedPayout> = { ...PAYABLE_SUM, method: orNull(textOf<PayoutMethod>()) };
+const PLANNED_PAYOUT: Columns<PlannedPayout> = { ...PAYABLE_SUM, method: nullable(textOf<PayoutMethod>()) };
 const SKIPPED_SUM: Columns<SkippedSum> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
 
 export interface GenerationTotals {
@@ -117,7 +117,7 @@ const MAX_CHUNKS = 80;
  */
 export async function chunksOf(ctx: Reader, input: GenerationInput): Promise<Chunk[]> {
   const [bounds] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { upto: text },
       sql`
@@ -177,16 +177,16 @@ interface Payee extends RecipientSource {
 const PAYEE: Columns<Payee> = {
   partner_id: text,
   currency: text,
-  method: orNull(textOf<PayoutMethod>()),
-  first_name: orNull(text),
-  last_name: orNull(text),
-  payout_email: orNull(text),
-  provider_a_account_id: orNull(text),
+  method: nullable(textOf<PayoutMethod>()),
+  first_name: nullable(text),
+  last_name: nullable(text),
+  payout_email: nullable(text),
+  provider_a_account_id: nullable(text),
   seen: text,
 };
 
 function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
-  return shaped(
+  return selectRows(
     ctx.db,
     PAYEE,
     sql`select s.partner_id as partner_id, s.currency as currency, s.method as method,
@@ -292,13 +292,13 @@ const SUM_COLUMNS = sql`s.partner_id as partner_id, s.currency as currency, s.co
 
 /** The sums in no payout: the skipped ones, and all by currency. */
 function selectLeft({ db }: Caller, sums: SQL) {
-  const skipped = shaped(
+  const skipped = selectRows(
     db,
     SKIPPED_SUM,
     sql`select ${SUM_COLUMNS}, s.reason as reason from (${sums}) s
     where s.reason is not null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
   );
-  const totalled = shaped(
+  const totalled = selectRows(
     db,
     TOTAL_ROW,
     sql`select s.currency as currency, s.reason is null as made, count(*) as count,
@@ -312,7 +312,7 @@ async function reportPlanned(caller: Caller, input: GenerationInput): Promise<Re
   const sums = payableSums(caller, input);
   const [{ program }, planned, lacking, skipped, counted] = await prove(
     caller,
-    shaped(
+    selectRows(
       caller.db,
       PLANNED_PAYOUT,
       sql`select ${SUM_COLUMNS}, s.method as method from (${sums}) s
@@ -342,7 +342,7 @@ async function reportMade(caller: Caller, input: GenerationInput, stems: string[
       .where(sql`${payouts.id} in (select p.id ${madeIn})`)
       .orderBy(payouts.partner_id, payouts.currency)
       .limit(atMost(MAX_LISTED)),
-    shaped(
+    selectRows(
       db,
       TOTAL_ROW,
       sql`select p.currency as currency, 1 as made, count(*) as count,
@@ -363,7 +363,7 @@ async function reportMade(caller: Caller, input: GenerationInput, stems: string[
 
 /** One row for each partner, the first `MAX_LISTED`, with the numbers of all. `of` gives a row for each payout. */
 function selectLacking({ db }: Caller, of: SQL) {
-  return shaped(
+  return selectRows(
     db,
     { partner_id: text, partners: whole, payouts: whole },
     sql`select partner_id, count(*) over () as partners, sum(n) over () as payouts

@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
 import { literal, runBatch } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { payouts, programs } from "../../db/schema.ts";
 import { iso } from "../../lib/time.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
-import { takeUpTransfer } from "./pay.ts";
+import { continueTransfer } from "./pay.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** The limit of one step, for one program and for all together. */
@@ -27,7 +27,7 @@ export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTra
     cost: 20,
     atOnce: CALLS_AT_ONCE,
     async due(after) {
-      const rows = await shaped(
+      const rows = await selectRows(
         ctx.db,
         { key: text, payout_ids: text },
         sql`
@@ -47,7 +47,7 @@ export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTra
           and ${payouts.reconcile_at} <= ${iso(ctx.now)}`),
         selectPrograms(ctx.db).where(sql`${programs.id} = ${key}`),
       ]);
-      if (payout && program) await takeUpTransfer(forProgram(ctx, program), payout, transfers);
+      if (payout && program) await continueTransfer(forProgram(ctx, program), payout, transfers);
       return payout_ids.length > 0;
     },
   };

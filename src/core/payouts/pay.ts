@@ -11,7 +11,15 @@ import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { openPayingKey, payingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { attemptOf, keptOpen, keyMark, saidBy, standingOf, type FrozenAttempt, type Standing } from "./attempt.ts";
+import {
+  attemptOf,
+  openAttempt,
+  keyMark,
+  resultOfTransfers,
+  standingOf,
+  type FrozenAttempt,
+  type Standing,
+} from "./attempt.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
 import { openRecipient } from "./recipient.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
@@ -80,7 +88,7 @@ function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
  * finds the row changed and skips it (null). With the owner's statement no transfer is sent, and the statement counts
  * if the transfer cannot be looked up.
  */
-export async function takeUpTransfer(
+export async function continueTransfer(
   ctx: ProgramCtx,
   payout: Payout,
   transfers: Transfers,
@@ -131,7 +139,7 @@ async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pur
   const verdict = word && asked.outcome === "open" && isHeldBy(asked.code) ? word : asked;
   const kept =
     verdict.outcome === "open"
-      ? await keptOpen(frozen, standing, api_key, transfers)
+      ? await openAttempt(frozen, standing, api_key, transfers)
       : {
           ...frozen,
           taken_back: verdict.outcome === "refused" ? (verdict.taken_back ?? frozen.taken_back) : undefined,
@@ -158,7 +166,7 @@ async function askVendor(
   const isFirst = how === "first" && payout.attempt === 1;
   const isKnown = isFirst && isRepeated(Date.parse(payout.created_at), transfers.now());
   const found = isKnown ? { outcome: "none" as const } : await transfers.find(api_key, payout.id);
-  const said = found.outcome === "made" ? saidBy(found.transfers, frozen) : null;
+  const said = found.outcome === "made" ? resultOfTransfers(found.transfers, frozen) : null;
   if (said) return said;
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
   // The first attempt has not sent a transfer yet, so it may fail; the next one looks up as well.
@@ -168,7 +176,7 @@ async function askVendor(
   if (answer.outcome === "refused" || (answer.outcome === "made" && !answer.is_past)) return answer;
   if (answer.outcome === "made" || answer.worth_looking) {
     const looked = await transfers.find(api_key, payout.id);
-    const seen = looked.outcome === "made" ? saidBy(looked.transfers, frozen) : null;
+    const seen = looked.outcome === "made" ? resultOfTransfers(looked.transfers, frozen) : null;
     if (seen) return seen;
   }
   if (answer.outcome === "made") return NOT_LISTED;

@@ -14,7 +14,7 @@ import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayout, type PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
-import { unsettleFreed } from "../ledger/decisions.ts";
+import { unsettleReleased } from "../ledger/decisions.ts";
 import { settleChanged } from "../ledger/settle.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
@@ -109,7 +109,7 @@ export async function cancelPayout(caller: Caller, id: string): Promise<Payout> 
   const { ctx, after, event_id } = await movePayout(caller, id, "cancel", (move) => ({
     changes: {},
     writes: [
-      unsettleFreed(
+      unsettleReleased(
         move.ctx,
         sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx, sql`c.program_id`)}`,
         move.before.created_at,

@@ -1,7 +1,7 @@
 import { desc, sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { payouts } from "../../db/schema.ts";
-import { maskedApart } from "../../domain/mask.ts";
+import { maskDistinctly } from "../../domain/mask.ts";
 import { detailOf, maskDetail, type Recipient } from "../../domain/recipient.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type { BaseCtx, Reader } from "../kernel/context.ts";
@@ -56,6 +56,6 @@ export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<
     return isSame ? null : { before, from: before.recipient, to: payout.recipient };
   }
   if (isSameWay && from === to) return null;
-  const apart = maskedApart(([method, detail]: readonly [Payout["method"], string]) => maskDetail(method, detail));
+  const apart = maskDistinctly(([method, detail]: readonly [Payout["method"], string]) => maskDetail(method, detail));
   return { before, from: apart([before.method, from]), to: apart([payout.method, to]) };
 }

@@ -4,7 +4,7 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { takeUpTransfer, type Word } from "./pay.ts";
+import { continueTransfer, type Word } from "./pay.ts";
 import { ownedPayout, requireMove } from "./payouts.ts";
 
 /** The owner's statement about the vendor's records: the transfer, by its id, or that it does not exist. */
@@ -19,7 +19,7 @@ export interface Said {
  * concurrent lookup. No transfer is sent. @throws `invalid_transition` if the service can look it up, or a lookup may
  * be running.
  */
-export async function sayTransfer(
+export async function resolveTransfer(
   caller: Caller,
   id: string,
   { made, reference }: Said,
@@ -32,7 +32,7 @@ export async function sayTransfer(
   if (!isHeldBy(before.failure_code ?? "")) throw new AppError("invalid_transition", LEARNS);
   if (mayBeLeased(Date.parse(before.reconcile_at ?? ""), ctx.now)) throw new AppError("invalid_transition", ASKING);
   const word: Word = made ? { outcome: "made", transfer_id: reference ?? "", said: true } : NOT_MADE;
-  const after = await takeUpTransfer(ctx, before, transfers, word);
+  const after = await continueTransfer(ctx, before, transfers, word);
   if (!after) throw new AppError("invalid_transition", ASKING);
   return after;
 }

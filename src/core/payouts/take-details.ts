@@ -1,7 +1,7 @@
 /** Pending payouts without payout details, which receive the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { amount, shaped, text, whole } from "../../db/rows.ts";
+import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
 import type { Cents } from "../../domain/money.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
@@ -145,7 +145,7 @@ export async function readWithoutDetails(
   partner_id: string,
 ): Promise<{ currency: string; payouts: number; amount_cents: Cents }[]> {
   const [rows] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { currency: text, payouts: whole, amount_cents: amount },
       sql`select currency, count(*) as payouts, sum(amount_cents) as amount_cents

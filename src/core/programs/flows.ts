@@ -12,7 +12,7 @@ import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
 export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };
@@ -95,7 +95,7 @@ export async function updateFlow(
   const { ctx, flow } = await untilWon(async () => {
     const before = await getFlow(caller, id);
     const always = apply_from === undefined ? [] : Object.keys(all);
-    const given = meantOf(asGiven(before), all, {
+    const given = pickChanged(asGiven(before), all, {
       shown,
       together: [["event", "action_type", "action_value"]],
       always,

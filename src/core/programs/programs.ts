@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { selectRows, text, whole } from "../../db/rows.ts";
 import { NOTHING, percent } from "../../domain/money.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -17,7 +17,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 import type { ProgramColumns, Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -117,11 +117,15 @@ export async function updateProgram(
     const [ctx, [before], [locked]] = await prove(
       caller,
       selectPrograms(caller.db).where(sql`${programs.id} = ${caller.programId}`),
-      shaped(caller.db, { any: whole }, sql`select ${isCurrencyLocked(caller.programId)} as "any"`),
+      selectRows(caller.db, { any: whole }, sql`select ${isCurrencyLocked(caller.programId)} as "any"`),
     );
     if (!before) throw notFound("program");
     const always = apply_from === undefined ? [] : ["default_commission_pct"];
-    const patch: typeof given = meantOf(before, given, { shown, together: [["currency", "min_payout_cents"]], always });
+    const patch: typeof given = pickChanged(before, given, {
+      shown,
+      together: [["currency", "min_payout_cents"]],
+      always,
+    });
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
     if (patch.auto_approve_days !== undefined) requireScope(ctx, "payouts");
     const changes = changedSettings(before, patch);
@@ -180,7 +184,7 @@ async function refuseTakenSlug(ctx: ProgramCtx, slug: string | null | undefined)
   if (slug === undefined || slug === null || ctx.databases.shards.length === 1) return;
   const { said, failure } = await askAll<boolean, BaseCtx>(ctx, async (on) => {
     const [found] = await runBatch(on.db, [
-      shaped(on.db, { id: text }, sql`select id from programs where slug = ${slug}`),
+      selectRows(on.db, { id: text }, sql`select id from programs where slug = ${slug}`),
     ]);
     return found.some(({ id }) => id !== ctx.program.id);
   });

@@ -24,7 +24,7 @@ import {
   type ChangedRule,
   type Compared,
 } from "../ledger/apply-from.ts";
-import { keptOf, pastOfNewest, rulesOf, seenOf } from "../ledger/rules.ts";
+import { parseRules, selectNewestRules, rulesOf, seenOf } from "../ledger/rules.ts";
 
 /** The simulator's input for a flow: the fields of a new flow, or the changed fields of an existing one. */
 export interface SimulatedFlow {
@@ -131,10 +131,10 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .select()
       .from(flows)
       .where(sql`${flows.program_id} = ${caller.programId}`),
-    pastOfNewest(caller, input.last),
+    selectNewestRules(caller, input.last),
   );
   const changed = changedFlow(ctx, current, input);
-  const past = Map.groupBy(keptOf(kept), ({ partner_id }) => partner_id);
+  const past = Map.groupBy(parseRules(kept), ({ partner_id }) => partner_id);
   const result = rows.slice(0, input.last).map(({ compared, made, status, ...row }): SimulatedPayment => {
     const { outcome, partner_id: id, txn_amount_cents, adjusted_cents } = compared;
     const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };

@@ -1,7 +1,7 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutStatus } from "../../domain/payout.ts";
 import type { Check, Difference, Figures } from "../../domain/reconciliation.ts";
@@ -46,7 +46,7 @@ const JOURNAL_ROW: Columns<JournalRow> = {
  * Commissions whose entries do not net to the row's amount in its account and to 0 elsewhere (0 everywhere if deleted).
  */
 export function journalDifferences(ctx: ProgramCtx, ids: readonly string[]) {
-  return shaped(
+  return selectRows(
     ctx.db,
     JOURNAL_ROW,
     sql`with differing as (
@@ -86,7 +86,7 @@ interface BalanceRow {
 
 const BALANCE_ROW: Columns<BalanceRow> = {
   subject: text,
-  currency: orNull(text),
+  currency: nullable(text),
   account: text,
   kept: amount,
   posted: amount,
@@ -100,7 +100,7 @@ const BALANCE_ROW: Columns<BalanceRow> = {
 export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most: number) {
   const program = ctx.program.id;
   const few = sql`(select partner_id from sized where size <= ${literal(most)})`;
-  return shaped(
+  return selectRows(
     ctx.db,
     BALANCE_ROW,
     sql`with sized as materialized (
@@ -130,7 +130,7 @@ export function balanceDifferences(ctx: ProgramCtx, ids: readonly string[], most
 /** The program's own balances that differ from the sums of its partners'. */
 export function programBalanceDifferences(ctx: ProgramCtx, isAsked: boolean) {
   const own = sql.raw("partner_id = ''");
-  return shaped(
+  return selectRows(
     ctx.db,
     BALANCE_ROW,
     sql`select ${ctx.program.id} as subject, currency, account,
@@ -156,7 +156,7 @@ export function balanceFindings(rows: readonly BalanceRow[]): Difference[] {
 }
 
 /** The partners that were not compared, in the order of their ids. */
-export function tooLarge(rows: readonly BalanceRow[]): string[] {
+export function uncomparedPartners(rows: readonly BalanceRow[]): string[] {
   return rows
     .filter(({ currency }) => currency === null)
     .map(({ subject }) => subject)
@@ -200,7 +200,7 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const inSpan = sql`select ${entered} as amount_cents, e.payout_id as payout_id from entries e
     where e.program_id = p.program_id and e.partner_id = p.partner_id
       and e.id >= s.value ->> 'from' and e.id < s.value ->> 'before' limit ${literal(ENTRIES_AT_ONCE)}`;
-  return shaped(
+  return selectRows(
     ctx.db,
     PAYOUT_SUMS,
     sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,

@@ -2,7 +2,7 @@
 import { sql } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
 import { HOUR, iso } from "../../lib/time.ts";
@@ -41,10 +41,10 @@ interface Touched {
 
 const TOUCHED: Columns<Touched> = {
   id: text,
-  commission_id: orNull(text),
-  payment_id: orNull(text),
-  partner_id: orNull(text),
-  payout_id: orNull(text),
+  commission_id: nullable(text),
+  payment_id: nullable(text),
+  partner_id: nullable(text),
+  payout_id: nullable(text),
 };
 
 /** Ids of the chosen rows, including those that events touched. */
@@ -75,14 +75,14 @@ export async function choose(ctx: ProgramCtx, place: Place, span: EventSpan): Pr
       where program_id = ${ctx.program.id} and type = ${type} and type <> 'click' and id >= ${span.from} and id < ${span.until} order by id limit ${most})`,
   );
   const inTurn = (kind: Kind) =>
-    shaped(
+    selectRows(
       db,
       { id: text },
       sql`select id from ${sql.identifier(kind)} where program_id = ${ctx.program.id}
       and id > ${place[kind]} order by id limit ${literal(parts[kind])}`,
     );
   const [next, ...rows] = await ctx.read(
-    shaped(
+    selectRows(
       db,
       TOUCHED,
       sql`select id, payload ->> 'commission_id' as commission_id, payload ->> 'payment_id' as payment_id,
@@ -117,7 +117,7 @@ function touchingFew(events: readonly Touched[], most: number): readonly Touched
 
 /** How many rows of each kind a program has, from the kept counts. */
 export function sizesOf(ctx: ProgramCtx) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { kind: textOf<Kind>(), size: whole },
     sql`select list as kind, sum(count) as size from list_counts
@@ -137,7 +137,7 @@ export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
 
 /** Counts the unclaimed deliveries to active endpoints that are overdue. The sweep delivers them. */
 export function deliveriesLeft(ctx: ProgramCtx) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { count: whole },
     sql`select count(*) as "count" from (

@@ -1,7 +1,7 @@
 /** The reconciler's differences: each is reported once, kept until it is gone, and never repaired automatically. */
 import { sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
-import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { differences } from "../../db/schema.ts";
 import type { Check, Difference } from "../../domain/reconciliation.ts";
 import { HOUR, iso } from "../../lib/time.ts";
@@ -33,7 +33,7 @@ export function openDifferences(ctx: ProgramCtx, most: number) {
 
 /** Selects up to `most` open differences of each check at random, so that each is checked again in time. */
 export function knownDifferences(ctx: ProgramCtx, most: number) {
-  return shaped(
+  return selectRows(
     ctx.db,
     { kind: textOf<Check>(), subject: text },
     sql`select kind, subject from (
@@ -44,7 +44,7 @@ export function knownDifferences(ctx: ProgramCtx, most: number) {
 }
 
 /** Returns the differences that are not reported yet or whose figures have changed. */
-export async function unreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<readonly Difference[]> {
+export async function readUnreported(ctx: ProgramCtx, found: readonly Difference[]): Promise<readonly Difference[]> {
   if (found.length === 0) return [];
   const [known] = await ctx.read(
     ctx.db
@@ -181,14 +181,14 @@ export interface BooksStatus {
 }
 
 const BOOKS_STATUS: Columns<BooksStatus> = {
-  reconciled_at: orNull(text),
+  reconciled_at: nullable(text),
   differences: whole,
   deliveries_left: whole,
 };
 
 /** The statement of one row that holds the state of the books. */
 export function booksStatus(ctx: Reader) {
-  return shaped(
+  return selectRows(
     ctx.db,
     BOOKS_STATUS,
     sql`select

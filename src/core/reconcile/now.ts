@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { atMost, countStatements, runBatch } from "../../db/client.ts";
-import { shaped, whole } from "../../db/rows.ts";
+import { selectRows, whole } from "../../db/rows.ts";
 import { programs } from "../../db/schema.ts";
 import type { Check, Checked, Figures } from "../../domain/reconciliation.ts";
 import { shardOfProgram } from "../../domain/shard.ts";
@@ -85,7 +85,7 @@ export async function reconcileNow(ctx: Ctx, input: ReconcileInput, transfers: T
 /** Whether a pass over the whole program has begun and is not over. */
 async function isUnderWay(ctx: ProgramCtx): Promise<boolean> {
   const [[row]] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { left: whole },
       sql`select json_array_length(position, '$.left') as "left" from reconciliations

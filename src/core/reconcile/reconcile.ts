@@ -1,6 +1,6 @@
 import { sql, type InferSelectModel } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
-import { shaped } from "../../db/rows.ts";
+import { selectRows } from "../../db/rows.ts";
 import { programs, reconciliations } from "../../db/schema.ts";
 import type { Check, Checked, Difference } from "../../domain/reconciliation.ts";
 import { isUnavailable } from "../../lib/errors.ts";
@@ -24,7 +24,7 @@ import {
   payoutFindings,
   payoutSums,
   programBalanceDifferences,
-  tooLarge,
+  uncomparedPartners,
 } from "./checks.ts";
 import { choose, deliveriesLeft, payoutsAmong, sizesOf, type Chosen } from "./choose.ts";
 import { entitlementFinding } from "./entitlement.ts";
@@ -34,12 +34,12 @@ import {
   planMail,
   ROUND_AFTER,
   unmailedDifferences,
-  unreported,
+  readUnreported,
   type Looked,
 } from "./findings.ts";
 import { hasDue, hasPassed, isWhole, placeAfter, placeAtStart, placeOfRound, type Place } from "./place.ts";
 import { checkTransfers, hasTransfer } from "./transfers.ts";
-import { walkOn, walkReads } from "./walk.ts";
+import { advanceWalk, walkReads } from "./walk.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 type Reconciliation = InferSelectModel<typeof reconciliations>;
@@ -114,7 +114,7 @@ export async function reconcileStep(ctx: ProgramCtx, transfers: Transfers, fromS
   const span = { from: fromStart ? until : before.event_id, until };
   const chosen = await choose(ctx, place, span);
   const seen = await look(ctx, place, { ...chosen, known: isNew ? known : [], isNew }, transfers);
-  const reported = await unreported(ctx, seen.found);
+  const reported = await readUnreported(ctx, seen.found);
   const whole = isWhole(seen.place);
   const more = whole || chosen.isFull || hasDue(seen.place);
   const now = iso(ctx.now);
@@ -220,7 +220,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
   const [journal, keys, rows, [left], books] = [
     ...(await ctx.read(
       journalDifferences(ctx, commissions),
-      shaped(
+      selectRows(
         db,
         PAYMENT_KEY,
         sql`select id, provider, provider_transaction_id from payments
@@ -295,8 +295,8 @@ async function lookAtBalances(ctx: ProgramCtx, place: Place, chosen: ToLook, kno
     programBalanceDifferences(ctx, isAll || partners.includes(ctx.program.id)),
     ...walkReads(ctx, walk),
   );
-  const large = tooLarge(balances);
-  const moved = walk && walkOn(walk, entries, kept);
+  const large = uncomparedPartners(balances);
+  const moved = walk && advanceWalk(walk, entries, kept);
   const walked = moved?.isOver ? [moved.walk.partner_id] : [];
   const suspects = unique([...(moved?.agrees ? [] : walked), ...large.filter((id) => known.includes(id))]);
   const [suspected] = await ctx.read(balanceDifferences(ctx, suspects, Number.MAX_SAFE_INTEGER - 1));

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { commit } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
@@ -17,7 +17,7 @@ const REPAIRED_AT_ONCE = 20;
 export async function repairBalances(ctx: ProgramCtx): Promise<string[]> {
   const program = ctx.program.id;
   const [known] = await ctx.read(
-    shaped(
+    selectRows(
       ctx.db,
       { subject: text },
       sql`select subject from differences

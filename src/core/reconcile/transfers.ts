@@ -1,4 +1,4 @@
-import { maskAccount, maskedApart } from "../../domain/mask.ts";
+import { maskAccount, maskDistinctly } from "../../domain/mask.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import type { Difference, Figures } from "../../domain/reconciliation.ts";
 import type { Transfers } from "../../providers/connect.ts";
@@ -33,7 +33,7 @@ export async function checkTransfers(
     checked.push(payout.id);
     const { expected, actual } = compared;
     if (JSON.stringify(expected) === JSON.stringify(actual)) continue;
-    found.push({ check: "transfer", subject: payout.id, ...masked({ expected, found: actual }) });
+    found.push({ check: "transfer", subject: payout.id, ...maskFigures({ expected, found: actual }) });
   }
   return { checked, found };
 }
@@ -41,8 +41,8 @@ export async function checkTransfers(
 export type Figured = Pick<Difference, "expected" | "found">;
 
 /** The figures with masked accounts, which differ if the accounts differ. */
-export function masked({ expected, found }: Figured): Figured {
-  const apart = maskedApart(maskAccount);
+export function maskFigures({ expected, found }: Figured): Figured {
+  const apart = maskDistinctly(maskAccount);
   const of = (figures: Figures): Figures => {
     const { account_id } = figures;
     return typeof account_id === "string" ? { ...figures, account_id: apart(account_id) } : figures;

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import type { JournalAccount } from "../../domain/journal.ts";
 import { cents, negate, type Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -48,13 +48,13 @@ export function startWalk(partner_id: string): Walk {
 export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
   const own = sql`program_id = ${ctx.program.id} and partner_id = ${walk?.partner_id ?? "nobody"}`;
   return [
-    shaped(
+    selectRows(
       ctx.db,
       ENTRY,
       sql`select id, currency, from_account, to_account, amount_cents from entries
       where ${own} and id > ${walk?.entry_id ?? ""} order by id limit ${literal(SLICE)}`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
       { name: text, kept: amount, entries: whole },
       sql`select currency || ' ' || account as name, amount_cents as kept, entries from balances where ${own}`,
@@ -63,7 +63,7 @@ export function walkReads(ctx: ProgramCtx, walk: Walk | null) {
 }
 
 /** Moves the walk past its slice; at its end, `agrees` is the result of the comparison. */
-export function walkOn(
+export function advanceWalk(
   walk: Walk,
   entries: readonly Entry[],
   balances: readonly { name: string; kept: Cents; entries: number }[],

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, textOf } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf } from "../../db/rows.ts";
 import { partners, programMembers, programs } from "../../db/schema.ts";
 import type { MemberRole } from "../../domain/member.ts";
 import { ageOfProgramId } from "../../domain/shard.ts";
@@ -30,7 +30,7 @@ export async function identitiesOf(ctx: BaseCtx, email: string): Promise<Identit
   return (await askIdentities(ctx, email)).identities;
 }
 
-/** `reachable` are the shards that have answered; `failure` is set if others have not. */
+/** `linkedIds` are the shards that have answered; `failure` is set if others have not. */
 export async function askIdentities(ctx: BaseCtx, email: string) {
   const { said, failure } = await askAll(ctx, (on) => readIdentities(on, email));
   const found = said.flatMap(({ answer }) => answer);
@@ -47,23 +47,23 @@ function ownersFirst(a: Identity, b: Identity): number {
 async function readIdentities(ctx: BaseCtx, email: string): Promise<Identity[]> {
   const [teams, joined] = await runBatch(ctx.db, [
     // Joins from the address to its programs in this order: the planner might begin with all programs.
-    shaped(
+    selectRows(
       ctx.db,
       {
         role: textOf<MemberRole>(),
         member_since: text,
         program_id: text,
         program_name: text,
-        brand_color: orNull(text),
+        brand_color: nullable(text),
       },
       sql`
       select m.role, m.created_at as member_since, g.id as program_id, g.name as program_name, g.brand_color
       from ${programMembers} m cross join ${programs} g on g.id = m.program_id
       where lower(m.email) = ${email} order by g.id desc`,
     ),
-    shaped(
+    selectRows(
       ctx.db,
-      { partner_id: text, program_id: text, program_name: text, brand_color: orNull(text) },
+      { partner_id: text, program_id: text, program_name: text, brand_color: nullable(text) },
       sql`
       select p.id as partner_id, g.id as program_id, g.name as program_name, g.brand_color
       from ${partners} p cross join ${programs} g on g.id = p.program_id

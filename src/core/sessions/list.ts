@@ -1,6 +1,6 @@
 import { and, desc, eq, getTableColumns, isNotNull, isNull, ne, sql } from "drizzle-orm";
 import { atMost, literal, runBatch } from "../../db/client.ts";
-import { shaped, text } from "../../db/rows.ts";
+import { selectRows, text } from "../../db/rows.ts";
 import { partners, portalLinks, programMembers, programs, sessions } from "../../db/schema.ts";
 import type { MemberRole } from "../../domain/member.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -9,7 +9,15 @@ import { commit } from "../kernel/commit.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import { askAll } from "../kernel/shards.ts";
 import { isOfAccount } from "./identities.ts";
-import { actAs, endRecord, hasKeyInForce, inForce, sessionId, type Session, type SessionRecord } from "./sessions.ts";
+import {
+  actAs,
+  endRecord,
+  hasKeyInForce,
+  isSessionInForce,
+  sessionId,
+  type Session,
+  type SessionRecord,
+} from "./sessions.ts";
 import { endLinks } from "./sign-in.ts";
 
 const MOST_LISTED = 50;
@@ -130,10 +138,10 @@ async function sessionsOf(base: BaseCtx, email: string) {
             sql`lower(${programMembers.email}) = lower(${sessions.email})`,
           ),
         )
-        .where(and(eq(sessions.email, email), inForce(now), sql`((${isOwner}) or (${isPartner}))`))
+        .where(and(eq(sessions.email, email), isSessionInForce(now), sql`((${isOwner}) or (${isPartner}))`))
         .orderBy(desc(sessions.created_at))
         .limit(atMost(MOST_READ)),
-      shaped(
+      selectRows(
         db,
         { token_hash: text, email: text, program_id: text, partner_id: text },
         sql`select session_hash as token_hash, email, program_id, partner_id from portal_links

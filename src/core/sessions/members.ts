@@ -16,7 +16,7 @@ import type { Member, Program } from "../kernel/rows.ts";
 import type { InputOf, PatchOf } from "../../resources/field.ts";
 import type { MEMBER } from "../../resources/team.ts";
 import { requireNoEndBefore } from "../kernel/scopes.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { endLastPasskeys, endPasskeysWithoutTeam, selectLastPasskeys } from "./passkeys.ts";
 import { endInvitationsOf, invite, selectInvitations } from "./sign-in.ts";
 
@@ -79,7 +79,7 @@ export async function addMember(caller: Caller, { email, role }: MemberInput): P
 export async function updateMember(caller: Caller, id: string, patch: MemberPatch, shown?: Shown): Promise<Member> {
   return untilWon(async () => {
     const { ctx, before, program, members } = await readTeam(caller, id);
-    const { role } = meantOf(before, patch, { shown });
+    const { role } = pickChanged(before, patch, { shown });
     requireNoEndBefore(ctx, NO_END);
     if (role === undefined || role === before.role) return before;
     const member: Member = { ...before, role, updated_at: nextStamp(before.updated_at, ctx.now) };

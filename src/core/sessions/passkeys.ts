@@ -1,6 +1,6 @@
 import { and, desc, eq, sql, type SQL } from "drizzle-orm";
 import { atMost, runBatch, type Database } from "../../db/client.ts";
-import { orNull, shaped, text, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { passkeys } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken } from "../../lib/crypto.ts";
@@ -69,9 +69,9 @@ function selectPasskeys(db: Database, email: string) {
 
 /** The start of the address's oldest current membership: a list needs no more for `hasTeam`. */
 function firstTeam(db: Database, email: string) {
-  return shaped(
+  return selectRows(
     db,
-    { member_since: orNull(text) },
+    { member_since: nullable(text) },
     sql`select min(created_at) as member_since from program_members where lower(email) = ${email}`,
   );
 }
@@ -111,7 +111,7 @@ export async function addPasskey(
     });
   } catch (error) {
     if (!(error instanceof CommitConflict)) throw error;
-    const [[left]] = await runBatch(bound.db, [shaped(bound.db, { is: whole }, sql`select ${isSignedIn} as "is"`)]);
+    const [[left]] = await runBatch(bound.db, [selectRows(bound.db, { is: whole }, sql`select ${isSignedIn} as "is"`)]);
     throw left?.is ? tooMany() : notFresh();
   }
 }
@@ -154,9 +154,9 @@ async function endPasskey(base: BaseCtx, { id, program_id, email, device }: Pass
 /** Selects the passkeys that end with a member, if there is one database. */
 export function selectLastPasskeys({ db, programId }: Reader, member_id: string) {
   const address = sql`select lower(email) from program_members where id = ${member_id} and program_id = ${programId}`;
-  return shaped(
+  return selectRows(
     db,
-    { id: text, device: orNull(text) },
+    { id: text, device: nullable(text) },
     sql`select id, device from passkeys where email = (${address})
       and not exists (${teamOf(sql`(${address})`)} and id <> ${member_id})`,
   );

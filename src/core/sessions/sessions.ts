@@ -150,7 +150,7 @@ export async function actAs(
 }
 
 /** The condition on `sessions` rows: neither their end nor the idle limit has passed. */
-export function inForce(now: number): SQL {
+export function isSessionInForce(now: number): SQL {
   return sql`${sessions.expires_at} > ${iso(now)} and (${sessions.audience} <> 'owner'
     or coalesce(${sessions.last_seen_at}, ${sessions.created_at}) > ${iso(now - OWNER_IDLE)})`;
 }
@@ -169,7 +169,7 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
   const ctx = onShard(base, shardOfToken(token));
   if (!ctx) return null;
   const token_hash = await sha256Hex(token);
-  const live = and(eq(sessions.token_hash, token_hash), inForce(ctx.now));
+  const live = and(eq(sessions.token_hash, token_hash), isSessionInForce(ctx.now));
   // `lower` on both sides: SQLite does not use an index on an expression for a bare column.
   const of = (column: "program_id" | "partner_id" | "email") =>
     sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash}
@@ -223,7 +223,7 @@ export function actorOf({ record, partner, member }: Session): Actor {
 }
 
 /** Records the use of a session, at most once in five minutes; null if no record is due. */
-export function noteSeen({ ctx, record, limited }: Session): Promise<unknown> | null {
+export function recordSessionUse({ ctx, record, limited }: Session): Promise<unknown> | null {
   const { token_hash, last_seen_at } = record;
   if (limited !== null) return null;
   if (last_seen_at !== null && Date.parse(last_seen_at) > ctx.now - NOTED_EVERY) return null;

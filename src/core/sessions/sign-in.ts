@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { orNull, shaped, text, textOf, whole } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { signInLinks } from "../../db/schema.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -70,7 +70,7 @@ export async function countRequest(
     const recent = sql`from sign_in_links where email = ${email} and purpose = ${row.purpose}
       and created_at > ${iso(ctx.now - LINK_WINDOW)}`;
     const [rows] = await runBatch(ctx.db, [
-      shaped(
+      selectRows(
         ctx.db,
         { email: text },
         sql`insert into sign_in_links (token_hash, audience, email, created_at, expires_at, return_to, purpose, network, site)
@@ -93,7 +93,7 @@ function tooManyLinks(message: string): AppError {
 
 /** The number of links that the program e-mailed to an address (SQL, lower case) within `LINK_WINDOW`. */
 export function selectInvitations({ db, programId, now }: Reader, address: SQL) {
-  return shaped(db, { links: whole }, sql`select (${invitations(programId, address, now)}) as links`);
+  return selectRows(db, { links: whole }, sql`select (${invitations(programId, address, now)}) as links`);
 }
 
 function invitations(program_id: string | SQL, address: SQL, now: number): SQL {
@@ -248,14 +248,14 @@ const TOLD_EVERY = HOUR;
 /** Notifies the accounts of a used or expired link that was tried, hourly per address. Guesses do not notify. */
 async function tellOfFailure(base: BaseCtx, { db, now }: BaseCtx, token_hash: string): Promise<void> {
   const [[tried]] = await runBatch(db, [
-    shaped(
+    selectRows(
       db,
       {
         email: text,
-        used_at: orNull(text),
+        used_at: nullable(text),
         purpose: textOf<LinkPurpose>(),
-        program_id: orNull(text),
-        partner_id: orNull(text),
+        program_id: nullable(text),
+        partner_id: nullable(text),
       },
       sql`update sign_in_links set failed_at = ${iso(now)}
       where token_hash = ${token_hash} and not exists (select 1 from sign_in_links o
@@ -313,19 +313,19 @@ async function endLinksElsewhere(ctx: BaseCtx, email: string): Promise<void> {
 }
 
 /** Links that retention deletes: a tried one also records when its address was notified. */
-export function linksPast(now: number): SQL {
-  return sql`${signInsPast(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
+export function expiredLinks(now: number): SQL {
+  return sql`${expiredSignIns(now)} and (failed_at is null or failed_at <= ${iso(now - TOLD_EVERY)})`;
 }
 
 /** Requests for an address without an account here: strangers can make any number, and they open no session. */
 export function requestsOfNobody(now: number): SQL {
-  return sql`${linksPast(now)} and purpose = 'sign_in' and used_at is null
+  return sql`${expiredLinks(now)} and purpose = 'sign_in' and used_at is null
     and not exists (select 1 from program_members t where lower(t.email) = sign_in_links.email)
     and not exists (select 1 from partners p where lower(p.email) = sign_in_links.email)`;
 }
 
 /** The condition on sign-in links and sessions that are too old to be used. */
-export function signInsPast(now: number): SQL {
+export function expiredSignIns(now: number): SQL {
   return sql`expires_at < ${iso(now - LINK_WINDOW)}`;
 }
 

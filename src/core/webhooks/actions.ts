@@ -1,6 +1,6 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { shaped, text, whole } from "../../db/rows.ts";
+import { selectRows, text, whole } from "../../db/rows.ts";
 import { deliveries, messages, webhookEndpoints } from "../../db/schema.ts";
 import { GIVEN_UP_AFTER_MS } from "../../domain/endpoint-health.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
@@ -13,7 +13,7 @@ import { insertDeliveries, LEASE_MS, MAX_IN_FLIGHT } from "../kernel/deliveries.
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Endpoint } from "../kernel/rows.ts";
 import type { PingData } from "../kernel/views.ts";
-import { endpointChanged, live, newEndpointSecret, type EndpointWithSecret } from "./endpoints.ts";
+import { endpointChanged, liveEndpoints, newEndpointSecret, type EndpointWithSecret } from "./endpoints.ts";
 import { recordOf, selectDelivery, type DeliveryRecord } from "./history.ts";
 
 /** How long the previous secret also signs (HOOK-8). */
@@ -31,7 +31,10 @@ export async function rotateSecret(
 ): Promise<EndpointWithSecret> {
   const secret = newEndpointSecret();
   const rotated = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
+    const [ctx, [before]] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(liveEndpoints(caller, id)),
+    );
     if (!before) throw notFound("webhook endpoint");
     const place = (column: "secret" | "secret_previous") => ({ table: "webhook_endpoints", column, row: id }) as const;
     // A secret that can no longer be opened (its key is gone) does not sign.
@@ -43,7 +46,7 @@ export async function rotateSecret(
       updated_at: nextStamp(before.updated_at, ctx.now),
     };
     const made = { endpoint: { ...before, ...change }, secret };
-    const unchanged = and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at));
+    const unchanged = and(liveEndpoints(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at));
     await commit(ctx, {
       writes: [{ statement: ctx.db.update(webhookEndpoints).set(change).where(unchanged), expect: 1 }],
       occurrences: [endpointChanged(before, made.endpoint, { reason: "secret_rotated" })],
@@ -70,12 +73,12 @@ export async function untilClaimsEnded(
     and status = 'delivering' and status in ('pending', 'delivering') and claimed_until > ${iso(now)}`;
   let left = LEASE_MS;
   try {
-    const held = await shaped(db, { id: text, claimed_until: text }, claims);
+    const held = await selectRows(db, { id: text, claimed_until: text }, claims);
     if (held.length === 0) return;
     while (left > 0) {
       await pause(POLL_MS);
       left -= POLL_MS;
-      const [still] = await shaped(
+      const [still] = await selectRows(
         db,
         { count: whole },
         sql`
@@ -93,7 +96,10 @@ export async function untilClaimsEnded(
 /** Sends a `ping` event to this endpoint alone, as any other event is sent. @throws 409 when it is not active. */
 export async function sendPing(caller: Caller, id: string): Promise<DeliveryRecord> {
   return untilWon(async () => {
-    const [ctx, [endpoint]] = await prove(caller, caller.db.select().from(webhookEndpoints).where(live(caller, id)));
+    const [ctx, [endpoint]] = await prove(
+      caller,
+      caller.db.select().from(webhookEndpoints).where(liveEndpoints(caller, id)),
+    );
     refuseUnlessActive(endpoint);
     const event_id = newId("event", ctx.now);
     const data: PingData = { id: event_id, endpoint_id: id, description: endpoint.description };
@@ -116,7 +122,7 @@ export async function redeliver(caller: Caller, id: string, delivery_id: string)
   return untilWon(async () => {
     const [ctx, [endpoint], [delivery]] = await prove(
       caller,
-      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
+      caller.db.select().from(webhookEndpoints).where(liveEndpoints(caller, id)),
       selectDelivery(caller, id, delivery_id),
     );
     if (!endpoint) throw notFound("webhook endpoint");
@@ -160,9 +166,9 @@ export async function recover(caller: Caller, id: string, since: number): Promis
   return untilWon(async () => {
     const [ctx, [endpoint], waiting, rows] = await prove(
       caller,
-      caller.db.select().from(webhookEndpoints).where(live(caller, id)),
-      shaped(caller.db, { id: text }, waitingAgain(caller, id, since)),
-      shaped(caller.db, { event_id: text, event: text }, unsent(caller, id, since)),
+      caller.db.select().from(webhookEndpoints).where(liveEndpoints(caller, id)),
+      selectRows(caller.db, { id: text }, waitingAgain(caller, id, since)),
+      selectRows(caller.db, { event_id: text, event: text }, unsent(caller, id, since)),
     );
     refuseUnlessActive(endpoint);
     const hurried = waiting.slice(0, MAX_RECOVERED).map((delivery) => delivery.id);

@@ -13,7 +13,7 @@ import { commit, type Occurrence } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Endpoint } from "../kernel/rows.ts";
-import { meantOf, type Shown } from "../kernel/stale.ts";
+import { pickChanged, type Shown } from "../kernel/stale.ts";
 
 /** The most endpoints of a program (HOOK-1). */
 export const MAX_ENDPOINTS = 20;
@@ -39,7 +39,7 @@ export async function createEndpoint(caller: Caller, input: EndpointInput): Prom
       caller.db
         .select({ endpoints: sql<number>`count(*)` })
         .from(webhookEndpoints)
-        .where(live(caller)),
+        .where(liveEndpoints(caller)),
     );
     if ((held?.endpoints ?? 0) >= MAX_ENDPOINTS) {
       throw invalidField("webhooks", `A program has at most ${MAX_ENDPOINTS} endpoints.`);
@@ -84,7 +84,7 @@ export async function createEndpoint(caller: Caller, input: EndpointInput): Prom
 /** The program's endpoints, newest first. */
 export async function listEndpoints(ctx: Reader): Promise<Endpoint[]> {
   const [rows] = await ctx.read(
-    ctx.db.select().from(webhookEndpoints).where(live(ctx)).orderBy(desc(webhookEndpoints.id)),
+    ctx.db.select().from(webhookEndpoints).where(liveEndpoints(ctx)).orderBy(desc(webhookEndpoints.id)),
   );
   return rows;
 }
@@ -105,7 +105,7 @@ export async function updateEndpoint(
   if (all.active) Object.assign(all, { disabled_at: null, failing_since: null, failure_count: 0 });
   return untilWon(async () => {
     const before = await readEndpoint(caller, id);
-    const given = meantOf(before, all, { shown });
+    const given = pickChanged(before, all, { shown });
     const [ctx] = await prove(caller);
     if (Object.keys(given).length === 0) return before;
     const endpoint: Endpoint = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
@@ -115,7 +115,7 @@ export async function updateEndpoint(
           statement: ctx.db
             .update(webhookEndpoints)
             .set({ ...given, updated_at: endpoint.updated_at })
-            .where(and(live(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at))),
+            .where(and(liveEndpoints(ctx, id), eq(webhookEndpoints.updated_at, before.updated_at))),
           expect: 1,
         },
       ],
@@ -135,7 +135,10 @@ export async function deleteEndpoint(caller: Caller, id: string): Promise<Endpoi
     await commit(ctx, {
       writes: [
         {
-          statement: ctx.db.update(webhookEndpoints).set({ deleted_at: stamp, updated_at: stamp }).where(live(ctx, id)),
+          statement: ctx.db
+            .update(webhookEndpoints)
+            .set({ deleted_at: stamp, updated_at: stamp })
+            .where(liveEndpoints(ctx, id)),
           expect: 1,
         },
         {
@@ -153,13 +156,13 @@ export async function deleteEndpoint(caller: Caller, id: string): Promise<Endpoi
 }
 
 export async function readEndpoint(ctx: Reader, id: string): Promise<Endpoint> {
-  const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(live(ctx, id)));
+  const [[endpoint]] = await ctx.read(ctx.db.select().from(webhookEndpoints).where(liveEndpoints(ctx, id)));
   if (!endpoint) throw notFound("webhook endpoint");
   return endpoint;
 }
 
 /** The endpoints of the program that are not deleted, or the one of them with this id. */
-export function live(ctx: Reader, id?: string): SQL | undefined {
+export function liveEndpoints(ctx: Reader, id?: string): SQL | undefined {
   return and(
     sql`${webhookEndpoints.program_id} = ${ctx.programId}`,
     id === undefined ? undefined : eq(webhookEndpoints.id, id),

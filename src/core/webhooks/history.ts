@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { cursorId, pageOf, window, type Order, type Page, type PageRequest } from "../../db/page.ts";
-import { orNull, shaped, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { webhookEndpoints } from "../../db/schema.ts";
 import type { AttemptError, DeliveryStatus } from "../../domain/delivery.ts";
 import type { SentEventType } from "../../domain/event.ts";
@@ -9,7 +9,7 @@ import { notFound } from "../../lib/errors.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Endpoint } from "../kernel/rows.ts";
 import { withoutPayoutDetails, type PartnerView } from "../kernel/views.ts";
-import { live } from "./endpoints.ts";
+import { liveEndpoints } from "./endpoints.ts";
 
 export interface AttemptRecord {
   number: number;
@@ -59,8 +59,8 @@ export async function getEndpoint(
   id: string,
 ): Promise<{ endpoint: Endpoint; deliveries: DeliveryRecord[] }> {
   const [[endpoint], rows] = await ctx.read(
-    ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-    shaped(ctx.db, DELIVERY_ROW, selectDeliveries(ofEndpoint(ctx, id), SHOWN_WITH_ENDPOINT, 0)),
+    ctx.db.select().from(webhookEndpoints).where(liveEndpoints(ctx, id)),
+    selectRows(ctx.db, DELIVERY_ROW, selectDeliveries(ofEndpoint(ctx, id), SHOWN_WITH_ENDPOINT, 0)),
   );
   if (!endpoint) throw notFound("webhook endpoint");
   return { endpoint, deliveries: rows.map(recordOf) };
@@ -80,8 +80,8 @@ export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFi
       ? sql`select 0 as total`
       : sql`select count(*) as total from deliveries d where ${matching}`;
   const [[endpoint], rows, [counted]] = await ctx.read(
-    ctx.db.select().from(webhookEndpoints).where(live(ctx, id)),
-    shaped(
+    ctx.db.select().from(webhookEndpoints).where(liveEndpoints(ctx, id)),
+    selectRows(
       ctx.db,
       DELIVERY_ROW,
       selectDeliveries(
@@ -91,7 +91,7 @@ export async function listDeliveries(ctx: Reader, id: string, filter: DeliveryFi
         filter.order,
       ),
     ),
-    shaped(ctx.db, { total: whole }, total),
+    selectRows(ctx.db, { total: whole }, total),
   );
   if (!endpoint) throw notFound("webhook endpoint");
   return pageOf(filter, rows, counted?.total ?? 0, recordOf);
@@ -105,16 +105,20 @@ const DELIVERY_ROW: Columns<DeliveryRow> = {
   event: textOf<SentEventType>(),
   status: textOf<DeliveryStatus>(),
   attempt_count: whole,
-  next_attempt_at: orNull(text),
+  next_attempt_at: nullable(text),
   created_at: text,
-  completed_at: orNull(text),
-  body: orNull(text),
+  completed_at: nullable(text),
+  body: nullable(text),
   attempts: text,
 };
 
 /** Selects one delivery of an endpoint, to be read with other statements; `recordOf` makes its record. */
 export function selectDelivery(ctx: Reader, endpoint_id: string, id: string) {
-  return shaped(ctx.db, DELIVERY_ROW, selectDeliveries(sql`${ofEndpoint(ctx, endpoint_id)} and d.id = ${id}`, 1, 0));
+  return selectRows(
+    ctx.db,
+    DELIVERY_ROW,
+    selectDeliveries(sql`${ofEndpoint(ctx, endpoint_id)} and d.id = ${id}`, 1, 0),
+  );
 }
 
 function ofEndpoint(ctx: Reader, id: string): SQL {

@@ -4,7 +4,7 @@ import { signed } from "../../../test/support/signed.ts";
 import { byVendor, claimsPrograms, VENDORS, VENDOR_NAMES, type ListedVendor } from "../../providers/registry.ts";
 import { call, dollars, expectSame, expectStatus } from "./client.ts";
 import type { PlayedWorld } from "./receiver.ts";
-import { eventually, made, Steps } from "./steps.ts";
+import { eventually, requireMade, Steps } from "./steps.ts";
 
 export interface Target {
   url: string;
@@ -64,7 +64,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   let commission: Commission | undefined;
 
   const api = <T>(method: string, path: string, body?: unknown) =>
-    call<T>(`${url}/api/v1${path}`, { method, bearer: made(key, "API key"), body });
+    call<T>(`${url}/api/v1${path}`, { method, bearer: requireMade(key, "API key"), body });
 
   await steps.step("The service answers", "GET /healthz is 200 ok", async () => {
     const { status } = expectStatus(await call<{ status: string }>(`${url}/healthz`), 200);
@@ -96,7 +96,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     return `${partner.id}, link https://shop.example/?ref=${slug}, invited`;
   });
   await steps.step("The partner is activated", "200, active", async () => {
-    const path = `/partners/${made(partner, "partner").id}`;
+    const path = `/partners/${requireMade(partner, "partner").id}`;
     const { status } = expectStatus(await api<{ status: string }>("PATCH", path, { status: "active" }), 200);
     expectSame(status, "active", "the status");
     return status;
@@ -127,7 +127,12 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   });
   const landing = "/pricing";
   await steps.step("A visitor follows the partner's link", "POST /click is 202", async () => {
-    const click = { program_id: made(program, "program").id, ref: slug, landing, referrer: "https://blog.example/" };
+    const click = {
+      program_id: requireMade(program, "program").id,
+      ref: slug,
+      landing,
+      referrer: "https://blog.example/",
+    };
     const headers = { "content-type": "text/plain", "user-agent": BROWSER, origin: "https://shop.example" };
     expectStatus(await call(`${url}/click`, { method: "POST", headers, body: JSON.stringify(click) }), 202);
     return "accepted and durable";
@@ -154,26 +159,26 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   const textOf = (name: ListedVendor) => VENDORS.find((one) => one.name === name)!.text;
   const sell = async (name: ListedVendor, body: string, secret: string = SECRETS[name]) => {
     // If events claim their program, the address needs no program.
-    const query = claimsPrograms(name) ? "" : `?program_id=${made(program, "program").id}`;
+    const query = claimsPrograms(name) ? "" : `?program_id=${requireMade(program, "program").id}`;
     const headers = await signed(name, body, secret);
     return call<{ outcome: string }>(`${url}/webhooks/${name}${query}`, { method: "POST", headers, body });
   };
   const [first, ...others] = VENDOR_NAMES as readonly [ListedVendor, ...ListedVendor[]];
   const saleOf = (name: ListedVendor, amount: number, tax: number) =>
-    saleAt(name, { ref: slug, program: made(program, "program").id, amount, tax });
+    saleAt(name, { ref: slug, program: requireMade(program, "program").id, amount, tax });
   const firstSale = program && saleOf(first, 12_000, 2_000);
   await steps.step("A provider's event with a wrong signature", "401, nothing stored", async () => {
-    expectStatus(await sell(first, made(firstSale, "payment"), "whsec_somebody_elses"), 401);
+    expectStatus(await sell(first, requireMade(firstSale, "payment"), "whsec_somebody_elses"), 401);
     return `refused with 401 at ${textOf(first)}'s address`;
   });
   await steps.step(`A payment of 120.00 USD at ${textOf(first)}, 20.00 of it tax`, "200, a commission", async () => {
-    const { outcome } = expectStatus(await sell(first, made(firstSale, "payment")), 200);
+    const { outcome } = expectStatus(await sell(first, requireMade(firstSale, "payment")), 200);
     expectSame(outcome, "commission", "the outcome");
     return "200, commission";
   });
   await steps.step("The same event again", "200, and still one commission", async () => {
-    expectStatus(await sell(first, made(firstSale, "payment")), 200);
-    const path = `/commissions?partner_id=${made(partner, "partner").id}`;
+    expectStatus(await sell(first, requireMade(firstSale, "payment")), 200);
+    const path = `/commissions?partner_id=${requireMade(partner, "partner").id}`;
     expectSame(expectStatus(await api<List<Commission>>("GET", path), 200).total, 1, "the number of commissions");
     return "still one commission";
   });
@@ -188,33 +193,33 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   const earned = 1_250 + 9_000 * others.length;
 
   await steps.step("The commissions", "12.5 % of 100.00 and 30 % of 300.00 USD, pending", async () => {
-    const path = `/commissions?partner_id=${made(partner, "partner").id}`;
+    const path = `/commissions?partner_id=${requireMade(partner, "partner").id}`;
     const { data } = expectStatus(await api<List<Commission>>("GET", path), 200);
     const of = (provider: string) =>
-      made(
+      requireMade(
         data.find((row) => row.provider === provider),
         `commission of ${provider}`,
       );
     commission = of(first);
     expectSame(commission.amount_cents, 1_250, `the amount for ${textOf(first)}'s payment`);
     expectSame(commission.txn_amount_cents, 10_000, "its base");
-    expectSame(commission.flow_id, made(every, "second flow").id, "its flow");
+    expectSame(commission.flow_id, requireMade(every, "second flow").id, "its flow");
     for (const name of others) {
       expectSame(of(name).amount_cents, 9_000, `the amount for ${textOf(name)}'s payment`);
-      expectSame(of(name).flow_id, made(big, "first flow").id, "its flow");
+      expectSame(of(name).flow_id, requireMade(big, "first flow").id, "its flow");
     }
     expectSame(commission.status, "pending", "the status");
     return data.map((row) => `${dollars(row.amount_cents)} of ${dollars(row.txn_amount_cents)}`).join(", ");
   });
   await steps.step("Why it is that much", "the first flow did not match, the second one did", async () => {
-    const path = `/payments/${made(commission, "commission").payment_id}`;
+    const path = `/payments/${requireMade(commission, "commission").payment_id}`;
     const { trace } = expectStatus(await api<{ trace: Trace }>("GET", path), 200);
     const tried = trace.flows.map(({ name, matched }) => `${name} ${matched ? "matched" : "did not match"}`);
     expectSame(tried.join(", "), "Big purchases did not match, Every purchase matched", "the trace");
     return `${tried.join(", ")}: ${trace.arithmetic}`;
   });
   await steps.step("The partner's stats", `${sales} commissions, ${dollars(earned)} pending`, async () => {
-    const path = `/partners/${made(partner, "partner").id}`;
+    const path = `/partners/${requireMade(partner, "partner").id}`;
     const { stats } = expectStatus(await api<{ stats: Record<string, number> }>("GET", path), 200);
     expectSame(stats["total_commissions"], sales, "the number of commissions");
     expectSame(stats["total_earned_cents"], earned, "the sum earned");
@@ -248,7 +253,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
 
   const outcome = world ? "succeeded, 200" : "attempt 1 failed: no such name, attempt 2 in 5 minutes";
   await steps.step("The webhooks to the endpoint", `one delivery for each commission, ${outcome}`, async () => {
-    const path = `/webhooks/${made(endpoint, "endpoint").id}`;
+    const path = `/webhooks/${requireMade(endpoint, "endpoint").id}`;
     const deliveries = await eventually(
       90,
       async () => {
@@ -273,7 +278,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   });
   if (world) {
     await steps.step("The receiver checks their signatures", "each holds", async () => {
-      const received = world.received(made(endpoint, "endpoint").secret);
+      const received = world.received(requireMade(endpoint, "endpoint").secret);
       expectSame(received.length, sales, "the number received");
       expectSame(
         received.every(({ signed }) => signed),

@@ -30,7 +30,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Returns the value that an earlier step made. @throws if that step failed */
-export function made<T>(value: T | undefined, what: string): T {
+export function requireMade<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`there is no ${what}: the step that makes it failed`);
   return value;
 }

@@ -5,7 +5,7 @@ import { exportPayouts, isUpload, type Export } from "../../core/payouts/export.
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
 import { payPayout } from "../../core/payouts/pay.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
-import { sayTransfer } from "../../core/payouts/say.ts";
+import { resolveTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
 import { connectOf } from "../connect.ts";
@@ -138,7 +138,7 @@ export const payouts = [
     errors: ["not_found", "invalid_transition"],
     view: viewPayout,
     handle: ({ ctx, params, body: { made, reference = null }, c }) =>
-      sayTransfer(ctx, params.id, { made, reference }, connectOf(c.env)),
+      resolveTransfer(ctx, params.id, { made, reference }, connectOf(c.env)),
   }),
   route("POST /api/v1/payouts/:id/cancel", {
     operation: "cancelPayout",

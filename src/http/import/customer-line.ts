@@ -1,6 +1,6 @@
 import type { CustomerIdentity, CustomerLine } from "../../core/imports/customer-lines.ts";
 import { emailKey, LONGEST_ADDRESS } from "../../domain/email.ts";
-import { isReferred, quoted, readCodes } from "../../domain/import-cell.ts";
+import { isReferred, quoteCell, readCodes } from "../../domain/import-cell.ts";
 import { unread, type ImportFile, type ImportOrder, type LineCells, type ReadLine } from "./line.ts";
 import type { Provider } from "../../providers/provider.ts";
 import {
@@ -59,7 +59,7 @@ function customerOf(order: ImportOrder, { cell, each, columnOf }: LineCells): Re
   const ids = each("customer_id").filter(({ text }) => text !== "");
   const expected = ids.filter(({ text }) => hasExpectedForm(order, text));
   const other = expected.find(({ text }) => text !== expected[0]?.text);
-  if (other) return refused(other.column, `This line has another customer id, ${quoted(expected[0]?.text ?? "")}.`);
+  if (other) return refused(other.column, `This line has another customer id, ${quoteCell(expected[0]?.text ?? "")}.`);
   const { text: id = "", column = columnOf("customer_id") } = expected[0] ?? ids[0] ?? {};
   const email = cell("customer_email");
   const own = providerOfCustomer(id);

@@ -1,7 +1,7 @@
 import type { GivenCode, PartnerLine } from "../../core/imports/partner-lines.ts";
 import { emailKey } from "../../domain/email.ts";
 import {
-  quoted,
+  quoteCell,
   readCodes,
   readPayoutMethod,
   readPercentage,
@@ -68,7 +68,7 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
     notes.push(
       unread(
         columnOf("commission_pct"),
-        leftOut(`${quoted(cell("commission_pct"))} is not a percentage.`, UNREAD_RATE),
+        leftOut(`${quoteCell(cell("commission_pct"))} is not a percentage.`, UNREAD_RATE),
       ),
     );
   }

@@ -14,7 +14,7 @@ import { claimDecidedLetters } from "./claim-decided.ts";
 import { commissionsEarnedLetters } from "./commissions-earned.ts";
 import { endpointDisabledLetters } from "./endpoint-disabled.ts";
 import { footerFor } from "./footer.ts";
-import { framed } from "./frame.ts";
+import { renderLetter } from "./frame.ts";
 import { ledgerDiffersLetters } from "./ledger-differs.ts";
 import type { Letter } from "./letter.ts";
 import { memberInvitedLetters } from "./member-invited.ts";
@@ -96,12 +96,12 @@ async function mailOf(
 ): Promise<Mail> {
   const { reader } = letter;
   if (origin === null || !MAIL_KINDS[kind].may_be_off || reader.audience === "applicant") {
-    return framed(letter, footerFor(reader, program, null));
+    return renderLetter(letter, footerFor(reader, program, null));
   }
   const link = { program_id: program.id, reader, kind, address: letter.to };
   const url = `${origin}/unsubscribe/${await unsubscribeToken(sealer, link)}`;
   return {
-    ...framed(letter, footerFor(reader, program, url)),
+    ...renderLetter(letter, footerFor(reader, program, url)),
     headers: { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" },
   };
 }

@@ -4,7 +4,7 @@ import { bindingName } from "../../domain/shard.ts";
 import type { Bindings } from "../../env.ts";
 import { randomToken } from "../../lib/crypto.ts";
 import type { Mail } from "../../lib/mail.ts";
-import { framed } from "./frame.ts";
+import { renderLetter } from "./frame.ts";
 import { mailOf } from "./mailer.ts";
 
 /** Warns the operator of a filling database; null without e-mail or an operator's address. */
@@ -17,7 +17,7 @@ export function warnOperator(env: Bindings): Warn | null {
 }
 
 export function databaseFillsMail(to: string, database: string, percent: number): Mail {
-  return framed(
+  return renderLetter(
     {
       to,
       subject: `The database ${database} is ${percent} % full`,

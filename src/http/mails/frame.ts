@@ -15,7 +15,7 @@ const TABLE = `role="presentation" cellpadding="0" cellspacing="0" border="0"`;
 const MAX_SUBJECT = 160;
 
 /** Renders a letter as text and HTML with inline styles, for all clients, and dark mode if supported. */
-export function framed(letter: PlainLetter, footer: Footer): Mail {
+export function renderLetter(letter: PlainLetter, footer: Footer): Mail {
   const subject = oneLine(letter.subject, MAX_SUBJECT);
   return { to: letter.to, subject, text: textOf(letter, footer), html: documentOf(letter, subject, footer) };
 }

@@ -2,7 +2,7 @@ import type { Identity } from "../../core/sessions/identities.ts";
 import { countryOf, type VisitorLocation } from "../../clicks/region.ts";
 import { deviceOf } from "../../domain/device.ts";
 import { oneLine, type Mail } from "../../lib/mail.ts";
-import { framed } from "./frame.ts";
+import { renderLetter } from "./frame.ts";
 import type { LetterRow } from "./letter.ts";
 
 /** The device and the rough place of a sign-in request; null if unknown. */
@@ -39,7 +39,7 @@ export function signInMail(to: string, url: string, identities: readonly Identit
     parts: [`Sign in to ${where}. The link works once and for 15 minutes.`, ...(rows.length === 0 ? [] : [rows])],
     action: { label: "Sign in", url },
   };
-  return framed(letter, {
+  return renderLetter(letter, {
     reason: "Someone entered this address on the sign-in page. If it was not you, ignore this e-mail.",
     links: [],
   });

@@ -12,7 +12,7 @@ import { replyExample, sentExample } from "./example-states.ts";
 import { REPLY_EXAMPLES } from "./examples.ts";
 import { EXAMPLE_TIME } from "../../resources/output.ts";
 import { REQUEST_EXAMPLES } from "./request-examples.ts";
-import { described, parameterText } from "./field-texts.ts";
+import { describeSchema, parameterText } from "./field-texts.ts";
 import { replies } from "./replies.ts";
 import { OUTSIDE } from "./outside.ts";
 import { TAGS } from "./tags.ts";
@@ -275,7 +275,7 @@ function componentsOf(schemas: Record<string, z.ZodType>, io: "input" | "output"
   return Object.fromEntries(
     Object.entries(made.schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [
       id,
-      described(id, schema as JsonSchema),
+      describeSchema(id, schema as JsonSchema),
     ]),
   );
 }
@@ -337,7 +337,7 @@ export function dataSchema(type: string): JsonSchema | null {
   const event = SENT_EVENT_TYPES.find((sent) => sent === type);
   if (event === undefined) return null;
   const { text, data } = sentEvent(event);
-  const schema = described(data, z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema);
+  const schema = describeSchema(data, z.toJSONSchema(replies()[data], { ...CONVERSION, io: "output" }) as JsonSchema);
   return { $schema: SCHEMA_DIALECT, title: event, description: text, ...schema, examples: [sentExample(data, event)] };
 }
 

@@ -325,7 +325,7 @@ const RESOURCE_TEXTS = Object.entries(RESOURCES).flatMap(([noun, fields]) =>
 export const FIELD_TEXTS: Record<string, string> = { ...OWN_TEXTS, ...Object.fromEntries(RESOURCE_TEXTS) };
 
 /** Adds a description to every property of a schema of the document; `name` is the schema's. */
-export function described(name: string, schema: JsonSchema): JsonSchema {
+export function describeSchema(name: string, schema: JsonSchema): JsonSchema {
   return withTexts(schema, [name, /^[A-Z][a-z]+/.exec(name)?.[0] ?? name]);
 }
 

@@ -35,7 +35,7 @@ export function sentEdit<Row>(
   row: Row,
   fields: FormFields,
 ): Edit<Row> & { fields: FormFields; sent: Shown | undefined } {
-  const sent = shownIn(fields);
+  const sent = readShown(fields);
   return { row, fields, sent, shown: sent ?? form.columns(row) };
 }
 
@@ -96,7 +96,7 @@ function textOf(value: unknown): string {
 }
 
 /** The original content that a form includes; undefined if it is missing or malformed. */
-export function shownIn(fields: FormFields): Shown | undefined {
+export function readShown(fields: FormFields): Shown | undefined {
   try {
     const shown: unknown = JSON.parse(fields.text(SHOWN_FIELD));
     if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return undefined;

@@ -105,6 +105,6 @@ type Keys<T> = T extends unknown ? keyof T : never;
 type Word = Keys<(typeof FLASH)[keyof typeof FLASH]> | "given" | "reactivated" | "recovered" | "recovered_part";
 
 /** The address of a page with a note about the finished action. */
-export function doneAt(path: string, word: Word): string {
+export function addressWithNote(path: string, word: Word): string {
   return `${path}?done=${word}`;
 }

@@ -8,7 +8,7 @@ import type { PageEnv } from "../session.ts";
 import { pageQuery } from "../validate.ts";
 import { refuseLeftOut } from "./filters.ts";
 import {
-  askedOf,
+  requestOf,
   columnsShown,
   namesOf,
   type Asked,
@@ -33,7 +33,7 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
   list: ListOf<Q, Row>,
 ): Promise<Response> {
-  const asked = await askedOf(c, list);
+  const asked = await requestOf(c, list);
   refuseLeftOut(c);
   const first = await list.read(c, requestFor(asked));
   if (first.total > MAX_ROWS) {

@@ -76,7 +76,7 @@ async function partnerAsked(c: Context<PageEnv>): Promise<Record<string, string>
   return { partner_id: (await findPartnerId(c.var.ctx, name)) ?? name.slice(0, 64) };
 }
 
-export async function askedOf<Query extends ListQuery, Row extends { id: string }>(
+export async function requestOf<Query extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
   { query, columns, reversible }: ListOf<Query, Row>,
 ): Promise<Asked<Query>> {
@@ -110,7 +110,7 @@ export async function readList<Query extends ListQuery, Row extends { id: string
   c: Context<PageEnv>,
   list: ListOf<Query, Row>,
 ): Promise<Shown<Query, Row>> {
-  const asked = await askedOf(c, list);
+  const asked = await requestOf(c, list);
   const page = await list.read(c, { ...asked.filter.value, order: asked.order });
   return { ...asked, page, names: await namesOf(c, list, page.data, asked) };
 }

@@ -5,7 +5,7 @@ import type { Shown } from "../../core/kernel/stale.ts";
 import { kindsFor, MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import type { Session } from "../../core/sessions/sessions.ts";
 import type { PageEnv } from "../session.ts";
-import { shownIn } from "./edits.ts";
+import { readShown } from "./edits.ts";
 import type { FormFields } from "./forms.ts";
 import { framed } from "./framed.tsx";
 import { When } from "./parts/figures.tsx";
@@ -13,7 +13,7 @@ import { ActionButton, Checkbox, Form, Actions } from "./parts/form.tsx";
 import { IfMay } from "./rights.tsx";
 import { Empty, Table } from "./parts/table.tsx";
 import { sentFields } from "./act.ts";
-import { FLASH, doneAt } from "./flash.ts";
+import { FLASH, addressWithNote } from "./flash.ts";
 
 /** The account's e-mail settings, below the page `parent`; for the owner also undelivered e-mails. */
 export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
@@ -49,14 +49,14 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
     .post("/", async (c) => {
       const { ctx, session } = c.var;
       const fields = await sentFields(c);
-      await switchMails(ctx, readerOf(session), chosenIn(fields), shownIn(fields));
-      return c.redirect(doneAt(at, "saved"), 303);
+      await switchMails(ctx, readerOf(session), chosenIn(fields), readShown(fields));
+      return c.redirect(addressWithNote(at, "saved"), 303);
     });
 }
 
 export const failedMails = new Hono<PageEnv>().post("/:id/send-again", async (c) => {
   await sendMailAgain(c.var.ctx, c.req.param("id"));
-  return c.redirect(doneAt("/dashboard/settings/mails", "again"), 303);
+  return c.redirect(addressWithNote("/dashboard/settings/mails", "again"), 303);
 });
 
 function readerOf({ partner }: Session): ChoosingReader {

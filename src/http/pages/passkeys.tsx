@@ -10,7 +10,7 @@ import { PasskeyForm } from "./parts/passkey-form.tsx";
 import { Table } from "./parts/table.tsx";
 import { IfMay, ProveFirst, useMay } from "./rights.tsx";
 import { sentFields } from "./act.ts";
-import { doneAt } from "./flash.ts";
+import { addressWithNote } from "./flash.ts";
 
 const SESSIONS = "/dashboard/settings/sessions";
 const AT = `${SESSIONS}/passkeys`;
@@ -23,11 +23,11 @@ export const passkeys = new Hono<PageEnv>()
     if (!answered)
       throw new AppError("validation_failed", "Your browser's answer was not accepted. Open the page again.");
     await addPasskey(base, session, answered, deviceOf(c.req.header("user-agent") ?? ""));
-    return c.redirect(doneAt(SESSIONS, "passkey_added"), 303);
+    return c.redirect(addressWithNote(SESSIONS, "passkey_added"), 303);
   })
   .post("/remove", async (c) => {
     await removePasskey(c.var.base, c.var.session, (await sentFields(c)).text("id"));
-    return c.redirect(doneAt(SESSIONS, "passkey_removed"), 303);
+    return c.redirect(addressWithNote(SESSIONS, "passkey_removed"), 303);
   });
 
 /** The passkeys of the signed-in member, with the button that adds one. */

@@ -10,7 +10,7 @@ import { passkeySection } from "./passkeys.tsx";
 import { Table } from "./parts/table.tsx";
 import { nameText } from "./parts/shown-name.ts";
 import { sentFields } from "./act.ts";
-import { FLASH, doneAt } from "./flash.ts";
+import { FLASH, addressWithNote } from "./flash.ts";
 
 /** The sessions of the signed-in account, below the page `parent`: each can be ended, or all of the address at once. */
 export function sessions(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
@@ -49,7 +49,7 @@ export function sessions(parent: "/dashboard/settings" | "/portal/details", labe
       const { session, base } = c.var;
       const id = (await sentFields(c)).text("id");
       await endOwnSession(base, session, id);
-      if (id !== sessionId(session.record)) return c.redirect(doneAt(at, "ended"), 303);
+      if (id !== sessionId(session.record)) return c.redirect(addressWithNote(at, "ended"), 303);
       await dropSession(c);
       return c.redirect("/sign-in", 303);
     })

@@ -7,7 +7,7 @@ import { MAIL_KINDS, type MailKind } from "../../domain/mail.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { readUnsubscribeToken, type Unsubscribing } from "../mails/unsubscribe.ts";
 import type { PageEnv } from "../session.ts";
-import { shownIn } from "./edits.ts";
+import { readShown } from "./edits.ts";
 import { FormFields } from "./forms.ts";
 import { Mark, Plain } from "./layout.tsx";
 import { chosenIn, MailChoices, shownMails } from "./mails.tsx";
@@ -33,7 +33,7 @@ export const unsubscribe = new Hono<PageEnv>()
     const { ctx, reader, kind } = opened;
     const fields = await sentFields(c);
     const isChoice = fields.has("choices");
-    if (isChoice) await switchMails(ctx, reader, chosenIn(fields), shownIn(fields));
+    if (isChoice) await switchMails(ctx, reader, chosenIn(fields), readShown(fields));
     else await switchMails(ctx, reader, { [kind]: false });
     // One-click mail programs do not follow redirects (RFC 8058).
     if (!isChoice && !fields.has("stop")) return choicesPage(c, opened, stoppedText(kind));

@@ -4,7 +4,7 @@ import { vendorWords, type Answer, type ApiReach } from "../api-call.ts";
 import {
   descriptionFor,
   destinationFailure,
-  madeFor,
+  programOfDescription,
   type Destination,
   type DestinationAnswer,
   type DestinationFailure,
@@ -34,7 +34,14 @@ const endpoint = z
     secret: z.string().min(1).max(500).optional(),
   })
   .transform(({ id, url, description, enabled_events, livemode, status, secret = null }) => ({
-    ...{ id, url, made_for: madeFor(description), secret, test: !livemode, is_active: status !== "disabled" },
+    ...{
+      id,
+      url,
+      made_for: programOfDescription(description),
+      secret,
+      test: !livemode,
+      is_active: status !== "disabled",
+    },
     types: enabled_events.includes("*") ? null : enabled_events,
   }));
 const page = z.object({ object: z.literal("list"), data: z.array(endpoint), has_more: z.boolean() });

@@ -20,7 +20,15 @@ import {
 } from "./schema.ts";
 import { mulDivHalfUp, negate, NOTHING, sumWithin, type Cents } from "../../domain/money.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
-import { chargeReading, intentReading, invoiceReading, linkOf, moved, released, sessionReading } from "./payment.ts";
+import {
+  chargeReading,
+  intentReading,
+  invoiceReading,
+  linkOf,
+  takenAmount,
+  releasedAmount,
+  sessionReading,
+} from "./payment.ts";
 import { CONNECTED_ACCOUNT, type Fact, type WebhookFormat } from "../provider.ts";
 import { checkHeader, verifySignature } from "../signature.ts";
 import { isThin, parseThin, thinEvent } from "./thin.ts";
@@ -99,8 +107,8 @@ const refundedReader = reader(AT, charge, (object, { occurred_at }) =>
     mode: "cumulative",
     amount_cents: object.amount_refunded,
     ...currencyOf(object),
-    ...released(object.amount, object.amount_captured),
-    ...moved(object.payment_intent ?? object.id, object.amount_captured ?? object.amount, object.currency),
+    ...releasedAmount(object.amount, object.amount_captured),
+    ...takenAmount(object.payment_intent ?? object.id, object.amount_captured ?? object.amount, object.currency),
     net_of_tax: false,
     direction: "deduct",
     stage: 0,

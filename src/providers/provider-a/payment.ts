@@ -142,7 +142,8 @@ export function chargeReading(charge: Charge, { event_type, occurred_at }: Envel
   // Older shapes without partial capture have captured all or 0.
   const taken = amount_captured ?? (isHeld ? NOTHING : amount);
   const aliases = aliasesOf(id, payment_intent, charge.invoice);
-  if (payment_intent !== null) return linkOf(aliases, occurred_at, moved(payment_intent, amount_captured, currency));
+  if (payment_intent !== null)
+    return linkOf(aliases, occurred_at, takenAmount(payment_intent, amount_captured, currency));
   // Authorized money is reported again when it is captured. A captured amount outweighs the flag.
   if (isHeld && taken === NOTHING) return factsOr("nothing_paid_yet", null);
   return takenReading(
@@ -175,7 +176,7 @@ function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occ
   const { amount_cents, currency } = taken;
   const aliases = aliasesOf(id, charge, invoice);
   const refs = carriedRefs(["metadata", refIn(said.metadata)], ["customer_metadata", refIn(said.customer?.metadata)]);
-  if (invoice) return linkOf(aliases, occurred_at, moved(id, amount_cents, currency));
+  if (invoice) return linkOf(aliases, occurred_at, takenAmount(id, amount_cents, currency));
   if (amount_cents === null || amount_cents === undefined) {
     return refuse({ path: `data.object.${taken.field}`, message: `${taken.by} has taken an amount` });
   }
@@ -194,7 +195,7 @@ function takenReading({ id, charge, invoice, held, taken, ...said }: Taking, occ
       currency,
       base_cents: sumWithin([amount_cents, negate(taken.tax)], NOTHING, amount_cents),
       gross_cents: amount_cents,
-      ...released(held, amount_cents),
+      ...releasedAmount(held, amount_cents),
       ...(invoice === undefined ? { tie: "open" as const } : {}),
       ref: refs[0]?.ref ?? null,
       refs,
@@ -217,13 +218,16 @@ function invoiceIn(order: string | null): string | null {
 const INVOICE_ID = /^in_[A-Za-z0-9]+$/;
 
 /** The authorized amount that was not captured; absent if all was. */
-export function released(held: Cents | null | undefined, taken: Cents | null | undefined): { released_cents?: Cents } {
+export function releasedAmount(
+  held: Cents | null | undefined,
+  taken: Cents | null | undefined,
+): { released_cents?: Cents } {
   if (held === null || held === undefined || taken === null || taken === undefined || taken >= held) return {};
   return { released_cents: sumWithin([held, negate(taken)], NOTHING, held) };
 }
 
 /** The amount that an intent or a charge took, if it states one. */
-export function moved(by: string, amount_cents: Cents | null | undefined, currency: string | null | undefined) {
+export function takenAmount(by: string, amount_cents: Cents | null | undefined, currency: string | null | undefined) {
   return amount_cents && currency ? { moved: { by, amount_cents, currency } } : {};
 }
 

@@ -6,7 +6,7 @@ import type { PaymentFact } from "../../domain/fact.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
-  firstThatFits,
+  requestFitting,
   type CodeAnswer,
   type CodeAsked,
   type EventAnswer,
@@ -71,7 +71,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
     if (after !== null) query.set("starting_after", after);
     return call(reach, api_key, "GET", `/v1/events?${query.toString()}`, { most_bytes: MAX_PAGE_BYTES });
   };
-  const answer = await firstThatFits(PAGES, ask);
+  const answer = await requestFitting(PAGES, ask);
   const read = page.safeParse(answer.json);
   if (answer.status !== 200 || !read.success) return failureOf(answer);
   const { data, has_more } = read.data;

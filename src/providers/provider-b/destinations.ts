@@ -4,7 +4,7 @@ import { vendorWords, type Answer, type ApiReach } from "../api-call.ts";
 import {
   descriptionFor,
   destinationFailure,
-  madeFor,
+  programOfDescription,
   type Destination,
   type DestinationAnswer,
   type DestinationFailure,
@@ -91,7 +91,7 @@ function destinationOf(shown: NotificationSetting, api_key: string): Destination
   return {
     id: shown.id,
     url: shown.destination,
-    made_for: madeFor(shown.description),
+    made_for: programOfDescription(shown.description),
     types: shown.subscribed_events.map(({ name }) => name),
     // Payments do not arrive at a destination for simulated events.
     is_active: shown.active && shown.traffic_source !== "simulation",

@@ -4,7 +4,7 @@ import { DAY } from "../../lib/time.ts";
 import type { ApiReach } from "../api-call.ts";
 import {
   failureOf,
-  firstThatFits,
+  requestFitting,
   type CodeAnswer,
   type CodeAsked,
   type EventsAnswer,
@@ -40,7 +40,7 @@ async function listEvents(reach: ApiReach, api_key: string, { from, cursor }: Ev
     if (cursor !== null) query.set("after", cursor);
     return call(reach, api_key, { method: "GET", path: `/events?${query.toString()}`, most_bytes: MAX_PAGE_BYTES });
   };
-  const answer = await firstThatFits(PAGES, ask);
+  const answer = await requestFitting(PAGES, ask);
   const read = page.safeParse(answer.json);
   if (answer.status !== 200 || !read.success) return failureOf(answer);
   const { data, meta } = read.data;

@@ -19,7 +19,7 @@ import { Empty, Facts } from "../parts/table.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { IfMay } from "../rights.tsx";
 import { act, type Sent } from "../act.ts";
-import { FLASH, doneAt } from "../flash.ts";
+import { FLASH, addressWithNote } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
 import { Refused } from "../parts/notice.tsx";
 import { Choice } from "../parts/filter-fields.tsx";
@@ -86,7 +86,7 @@ export const claims = listPage(LIST, {
       input: (fields) => ({ payment_id: fields.text("payment_id") || undefined }),
       verb: async (value) => {
         await grantClaim(c.var.ctx, id, value);
-        return doneAt(`${AT}/${id}`, "granted");
+        return addressWithNote(`${AT}/${id}`, "granted");
       },
       page: (sent) => claimPage(c, id, sent),
     });
@@ -98,7 +98,7 @@ export const claims = listPage(LIST, {
       input: (fields) => ({ note: fields.raw("note").trim() || null }),
       verb: async (value) => {
         await declineClaim(c.var.ctx, id, value);
-        return doneAt(`${AT}/${id}`, "declined");
+        return addressWithNote(`${AT}/${id}`, "declined");
       },
       page: (sent) => claimPage(c, id, sent),
     });

@@ -13,7 +13,7 @@ import { PartnerLink } from "../parts/partner.tsx";
 import { PaymentSearchField, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
 import { Facts } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
-import { FLASH, doneAt } from "../flash.ts";
+import { FLASH, addressWithNote } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
 
 const AT = "/dashboard/customers";
@@ -113,7 +113,7 @@ export const customers = listPage(LIST, {
     const { id, email } = await getCustomer(c.var.ctx, c.req.param("id"));
     if (email === null) return c.redirect(`${AT}/${id}`, 303);
     await eraseCustomer(c.var.ctx, email);
-    return c.redirect(doneAt(AT, "erased"), 303);
+    return c.redirect(addressWithNote(AT, "erased"), 303);
   });
 
 async function customerPage(c: Context<PageEnv>, id: string) {

@@ -15,7 +15,7 @@ type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Pa
 type Payer = Program;
 
 /** The obstacle to this move in words; null if it is possible. Every page offers only possible moves. */
-export function obstacleTo(move: OwnersMove, payout: Movable, payer: Payer): string | null {
+export function payoutObstacle(move: OwnersMove, payout: Movable, payer: Payer): string | null {
   if (!canMove(payout.status, move)) return `A payout with the status ${payout.status} cannot be changed this way.`;
   if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? ""))
     return "We can still look the transfer up at the provider.";
@@ -42,7 +42,7 @@ export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, t
 }
 
 export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): boolean {
-  return obstacleTo(move, payout, payer) === null;
+  return payoutObstacle(move, payout, payer) === null;
 }
 
 /** Whether the payout can still be paid by any method. */

@@ -16,7 +16,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Empty, Table } from "../parts/table.tsx";
 import { programOf, selfOf } from "./self.ts";
 import { sentFields, type Sent } from "../act.ts";
-import { FLASH, doneAt } from "../flash.ts";
+import { FLASH, addressWithNote } from "../flash.ts";
 
 const AT = "/portal/claims";
 
@@ -53,7 +53,7 @@ export const claims = new Hono<PageEnv>()
     try {
       const made = await createClaim(c.var.ctx, selfOf(c).id, parsed.value);
       if ("theirs" in made) return await claimsPage(c, { fields, theirs: made.theirs });
-      return c.redirect(doneAt(AT, made.isNew ? "made" : "known"), 303);
+      return c.redirect(addressWithNote(AT, made.isNew ? "made" : "known"), 303);
     } catch (error) {
       return claimsPage(c, { fields, problems: refusalOf(c, error) });
     }

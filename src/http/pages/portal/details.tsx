@@ -22,7 +22,7 @@ import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { programText } from "../parts/shown-name.ts";
 import { ADDRESS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
 import { act, sentFields } from "../act.ts";
-import { FLASH, doneAt } from "../flash.ts";
+import { FLASH, addressWithNote } from "../flash.ts";
 
 const AT = "/portal/details";
 
@@ -67,7 +67,7 @@ export const details = new Hono<PageEnv>()
     }
     try {
       await updatePartner(c.var.ctx, edit.row.id, parsed.value, edit.sent);
-      return c.redirect(doneAt(AT, "saved"), 303);
+      return c.redirect(addressWithNote(AT, "saved"), 303);
     } catch (error) {
       if (error instanceof StaleChange) return detailsPage(c, { edit: await refusedEdit(c, OWN_FORM, edit, error) });
       return again(refusalOf(c, error));
@@ -79,7 +79,7 @@ export const details = new Hono<PageEnv>()
       input: (fields) => (fields.text("country") === "" ? {} : { country: fields.text("country").toUpperCase() }),
       verb: async ({ country }) => {
         const at = `${publicUrl(c.env)}${AT}`;
-        const input = { return_url: doneAt(at, "connected"), refresh_url: at, country };
+        const input = { return_url: addressWithNote(at, "connected"), refresh_url: at, country };
         const { url } = await startOnboarding(c.var.ctx, selfOf(c).id, input, connectOf(c.env));
         return continuePage(c, url);
       },

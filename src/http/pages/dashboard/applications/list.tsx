@@ -18,7 +18,7 @@ import { IfMay } from "../../rights.tsx";
 import { ApplicationDetail } from "./detail.tsx";
 import { applicantText } from "../../parts/shown-name.ts";
 import { act, press, sentFields, type Sent } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 import type { EmptyProps } from "../../parts/table.tsx";
 
@@ -126,7 +126,7 @@ export const applications = listPage(LIST, {
       verb: async ({ ids, status, note }) => {
         const results = await decideApplications(c.var.ctx, ids, status, note ?? null);
         const refused = results.flatMap((result) => (result.ok ? [] : [result.error.message]));
-        if (refused.length === 0) return doneAt(AT, status);
+        if (refused.length === 0) return addressWithNote(AT, status);
         const done = `${results.length - refused.length} of ${results.length} were ${status}. `;
         return problemPage(c, done + [...new Set(refused)].join(" "));
       },

@@ -15,7 +15,7 @@ import { ActionLink, IfMay, useMay } from "../../rights.tsx";
 import { CommissionDetail } from "./detail.tsx";
 import { COMMISSION_LIST, COMMISSIONS as AT, type CommissionListFilter, type Listed } from "./columns.tsx";
 import { act } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 import { Choice, ProviderField, RangeFields } from "../../parts/filter-fields.tsx";
 
@@ -89,7 +89,7 @@ export const commissions = listPage(COMMISSION_LIST, {
       }),
       verb: async (value) => {
         await updateCommission(c.var.ctx, id, value);
-        return doneAt(`${AT}/${id}`, value.status ?? (value.flagged ? "flagged" : "unflagged"));
+        return addressWithNote(`${AT}/${id}`, value.status ?? (value.flagged ? "flagged" : "unflagged"));
       },
       page: ({ problems }) => detailPage(c, id, problems),
     });

@@ -17,7 +17,7 @@ import { partnerText } from "../../parts/partner.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { COMMISSIONS } from "./columns.tsx";
 import { act, type Sent } from "../../act.ts";
-import { doneAt } from "../../flash.ts";
+import { addressWithNote } from "../../flash.ts";
 
 const AT = `${COMMISSIONS}/new`;
 /** The most partners that a search shows; a longer search finds the others. */
@@ -38,7 +38,7 @@ export const commissionNew = new Hono<PageEnv>()
       }),
       verb: async (value) => {
         const { id } = await createManualCommission(c.var.ctx, value);
-        return doneAt(`${COMMISSIONS}/${id}`, "added");
+        return addressWithNote(`${COMMISSIONS}/${id}`, "added");
       },
       page: (sent) => newPage(c, sent.fields.text("partner_id"), sent),
     }),

@@ -7,7 +7,7 @@ import { actionOf, flowProblem, givenConditions } from "../../../../domain/flow.
 import { flowCreate } from "../../../api/flows.ts";
 import { settingOf } from "../../../../domain/amount.ts";
 import type { PageEnv } from "../../../session.ts";
-import { refusedEdit, sentEdit, shownIn, type EditForm } from "../../edits.ts";
+import { refusedEdit, sentEdit, readShown, type EditForm } from "../../edits.ts";
 import {
   CHECK_FIELDS,
   type FormFields,
@@ -26,10 +26,10 @@ import { conditionText, EVENT_TEXTS } from "../../parts/words.ts";
 import { ActionLink, IfMay, useMay } from "../../rights.tsx";
 import { FlowFields, flowForm, flowInput, flowValues, formOf, NEW_FLOW, typedFlow, type FlowValues } from "./form.tsx";
 import { isPreview, previewPage } from "../rules/apply-from.tsx";
-import { SimulationResult, toShow, type ShownSimulation } from "../rules/simulation.tsx";
+import { SimulationResult, nameSimulation, type ShownSimulation } from "../rules/simulation.tsx";
 import type * as z from "zod";
 import { sentFields } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 
 const AT = "/dashboard/flows";
 /** The most recent payments that a preview covers. */
@@ -71,7 +71,7 @@ export const flows = new Hono<PageEnv>()
   .post("/new", async (c) =>
     save(c, null, await sentFields(c), async (input) => {
       const flow = await createFlow(c.var.ctx, input);
-      return c.redirect(doneAt(`${AT}/${flow.id}`, doneOf(input, "added")), 303);
+      return c.redirect(addressWithNote(`${AT}/${flow.id}`, doneOf(input, "added")), 303);
     }),
   )
   .get("/:id", async (c) => {
@@ -89,18 +89,18 @@ export const flows = new Hono<PageEnv>()
     // The preview of a rate changes the rate and the displayed type; the rest stays as stored.
     const previewed = { action_value: rate ?? "", action_type: typed.given("action_type") ?? stored.action_type };
     const fields = rate === undefined ? typed : formOf({ ...stored, ...previewed });
-    const sent = shownIn(typed);
+    const sent = readShown(typed);
     // The rest of the flow counts as displayed now, even if it changes before the save.
     const shown = rate === undefined || sent === undefined ? sent : { ...formOfFlow(c).columns(flow), ...sent };
     return save(c, flow, fields, async (input) => {
       await updateFlow(c.var.ctx, flow.id, input, shown);
-      return c.redirect(doneAt(`${AT}/${flow.id}`, doneOf(input, "saved")), 303);
+      return c.redirect(addressWithNote(`${AT}/${flow.id}`, doneOf(input, "saved")), 303);
     });
   })
   .post("/:id/switch", async (c) => {
     const active = (await sentFields(c)).text("active") === "true";
     await updateFlow(c.var.ctx, c.req.param("id"), { active });
-    return c.redirect(doneAt(AT, active ? "active" : "inactive"), 303);
+    return c.redirect(addressWithNote(AT, active ? "active" : "inactive"), 303);
   })
   .get("/:id/delete", async (c) => {
     const { id, name } = await getFlow(c.var.ctx, c.req.param("id"));
@@ -115,7 +115,7 @@ export const flows = new Hono<PageEnv>()
   })
   .post("/:id/delete", async (c) => {
     await deleteFlow(c.var.ctx, c.req.param("id"));
-    return c.redirect(doneAt(AT, "deleted"), 303);
+    return c.redirect(addressWithNote(AT, "deleted"), 303);
   });
 
 type Input = z.output<typeof flowCreate>;
@@ -161,7 +161,7 @@ async function save(
       return await previewPage(c, { at: AT, action: addressOf(flow), fields, subject, rule, apply_from });
     }
     if (verb && !fields.has("simulate")) return await verb(parsed.value);
-    const simulation = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
+    const simulation = await nameSimulation(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
     if (!verb && flow) return await ratePage(c, flow, { value: values.action_value, typed, simulation });
     return await editPage(c, { flow, values, shown, simulation });
   } catch (error) {

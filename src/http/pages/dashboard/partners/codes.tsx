@@ -15,7 +15,7 @@ import { partnerText } from "../../parts/partner.tsx";
 import { chosenDays, Spans } from "../../parts/spans.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { act, type Sent } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 
 const PARTNERS = "/dashboard/partners";
 
@@ -37,14 +37,14 @@ export const partnerCodes = new Hono<PageEnv>()
       }),
       verb: async (value) => {
         await createCode(c.var.ctx, id, value);
-        return doneAt(`${PARTNERS}/${id}/codes`, "given");
+        return addressWithNote(`${PARTNERS}/${id}/codes`, "given");
       },
       page: (sent) => codesPage(c, id, sent),
     });
   })
   .post("/:id/codes/:code_id/remove", async (c) => {
     await deleteCode(c.var.ctx, c.req.param("code_id"));
-    return c.redirect(doneAt(`${PARTNERS}/${c.req.param("id")}/codes`, "removed"), 303);
+    return c.redirect(addressWithNote(`${PARTNERS}/${c.req.param("id")}/codes`, "removed"), 303);
   });
 
 async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {

@@ -33,7 +33,7 @@ import { isPreview, previewPage, applyFromInput } from "../rules/apply-from.tsx"
 import { PARTNER_FORM, PartnerFields, partnerValues, type PartnerValues, partnerInput } from "./fields.tsx";
 import { PartnerDetail } from "./detail.tsx";
 import { act, press, change, sentFields } from "../../act.ts";
-import { doneAt, FLASH } from "../../flash.ts";
+import { addressWithNote, FLASH } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 import type { Place } from "../../layout.tsx";
 import { Choice } from "../../parts/filter-fields.tsx";
@@ -166,7 +166,7 @@ export const partners = listPage(LIST, {
       input: (fields) => ({ ...partnerInput(fields), slug }),
       verb: async (value, fields) => {
         const { id } = await createPartner(c.var.ctx, value);
-        return doneAt(`${AT}/${id}`, fields.has("invite") ? await invited(c, id) : "added");
+        return addressWithNote(`${AT}/${id}`, fields.has("invite") ? await invited(c, id) : "added");
       },
       page: ({ fields, problems }) => newPage(c, { ...partnerValues(null, fields), slug }, problems),
     });
@@ -209,7 +209,7 @@ export const partners = listPage(LIST, {
           return previewPage(c, { at: AT, action: `${at}/edit`, fields, subject, rule, apply_from });
         }
         await updatePartner(c.var.ctx, partner.id, value, sent);
-        return doneAt(at, apply_from === undefined ? "saved" : "applied");
+        return addressWithNote(at, apply_from === undefined ? "saved" : "applied");
       },
       page: (edit) => editPage(c, edit),
     });
@@ -232,7 +232,7 @@ export const partners = listPage(LIST, {
   })
   .post("/:id/deactivate", async (c) => {
     const { partner, was } = await deletePartner(c.var.ctx, c.req.param("id"));
-    return c.redirect(`${doneAt(`${AT}/${partner.id}`, "deactivated")}&was=${was}`, 303);
+    return c.redirect(`${addressWithNote(`${AT}/${partner.id}`, "deactivated")}&was=${was}`, 303);
   })
   .get("/:id/forget-account", (c) => forgetPage(c))
   .post("/:id/forget-account", async (c) => {
@@ -240,24 +240,24 @@ export const partners = listPage(LIST, {
     const account = (await sentFields(c)).text("account_id");
     const forget = async () => {
       await forgetAccount(c.var.ctx, id, account);
-      return doneAt(`${AT}/${id}`, "forgotten");
+      return addressWithNote(`${AT}/${id}`, "forgotten");
     };
     return press(c, forget, (problems) => forgetPage(c, problems));
   })
   .post("/:id/invite", async (c) => {
     const { id } = await invitePartner(c.var.ctx, c.req.param("id"));
-    return c.redirect(doneAt(`${AT}/${id}`, "invited"), 303);
+    return c.redirect(addressWithNote(`${AT}/${id}`, "invited"), 303);
   })
   .post("/:id/activate", async (c) => {
     const id = c.req.param("id");
     const at = `${AT}/${id}`;
     if ((await sentFields(c)).text("status") === "invited") {
       const { status } = await inviteAgain(c.var.ctx, id);
-      return c.redirect(status === "invited" ? doneAt(at, "invited_again") : at, 303);
+      return c.redirect(status === "invited" ? addressWithNote(at, "invited_again") : at, 303);
     }
     const { partner: before } = await getPartner(c.var.ctx, id);
     await updatePartner(c.var.ctx, id, { status: "active" });
-    return c.redirect(doneAt(at, before.status === "deactivated" ? "reactivated" : "activated"), 303);
+    return c.redirect(addressWithNote(at, before.status === "deactivated" ? "reactivated" : "activated"), 303);
   });
 
 function placeOf(partner: Partner): Place {

@@ -19,7 +19,7 @@ import { PartnerInFull } from "../../parts/partner.tsx";
 import { chosenDays, Spans } from "../../parts/spans.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { act } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 import { Refused } from "../../parts/notice.tsx";
 
 const PAYMENTS = "/dashboard/payments";
@@ -43,7 +43,7 @@ export const codes = new Hono<PageEnv>()
       input: (fields) => ({ code: fields.raw("code"), provider: fields.given("provider") }),
       verb: async (value, fields) => {
         const { status } = await giveCodeToSlug(c.var.ctx, { ...value, slug: fields.text("slug") });
-        return doneAt(AT, status);
+        return addressWithNote(AT, status);
       },
       page: ({ problems }) => unknownPage(c, problems),
     }),

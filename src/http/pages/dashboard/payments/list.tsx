@@ -14,7 +14,7 @@ import { partnerText } from "../../parts/partner.tsx";
 import { PaymentSearchField, ProviderField, RangeFields, Choice } from "../../parts/filter-fields.tsx";
 import { Trace } from "../../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../../parts/words.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 
 const AT = "/dashboard/payments";
@@ -151,7 +151,10 @@ export const payments = listPage(LIST, {
     const after = await reprocessPayment(c.var.ctx, id);
     const resultOf = ({ payment, commissions }: typeof after) =>
       JSON.stringify([payment.outcome, payment.partner_id, commissions.map((row) => [row.id, row.amount_cents])]);
-    return c.redirect(doneAt(`${AT}/${id}`, resultOf(before) === resultOf(after) ? "unchanged" : "reprocessed"), 303);
+    return c.redirect(
+      addressWithNote(`${AT}/${id}`, resultOf(before) === resultOf(after) ? "unchanged" : "reprocessed"),
+      303,
+    );
   });
 
 function Heading({ payment }: { payment: PaymentView }) {

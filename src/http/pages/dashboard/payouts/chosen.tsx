@@ -16,7 +16,7 @@ import { Badge, Money, plural, sumsText } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { PartnerLink } from "../../parts/partner.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
-import { isOffered, nearestText, obstacleTo } from "../../parts/payout-move.ts";
+import { isOffered, nearestText, payoutObstacle } from "../../parts/payout-move.ts";
 import { Table } from "../../parts/table.tsx";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { sentFields } from "../../act.ts";
@@ -45,7 +45,7 @@ export const payoutChosen = new Hono<PageEnv>()
       return problemPage(
         c,
         move === "pay"
-          ? (found.map((payout) => obstacleTo(move, payout, c.var.session.program)).find((text) => text !== null) ??
+          ? (found.map((payout) => payoutObstacle(move, payout, c.var.session.program)).find((text) => text !== null) ??
               `None of the chosen payouts is to be paid through ${TRANSFER_SERVICE}.`)
           : "None of the chosen payouts can be marked as paid.",
       );

@@ -7,7 +7,7 @@ import { connectionOf } from "../../../../core/kernel/connections.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
 import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../../core/payouts/payouts.ts";
 import { readRecipientChange } from "../../../../core/payouts/recipient.ts";
-import { sayTransfer } from "../../../../core/payouts/say.ts";
+import { resolveTransfer } from "../../../../core/payouts/say.ts";
 import type { Payout } from "../../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../../domain/payout.ts";
@@ -35,7 +35,7 @@ import { Money, moneyText, plural, When } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
 import { payoutMethodText, recipientText } from "../../parts/payout-method.ts";
-import { isOffered, isPayable, nearestText, obstacleTo, type OwnersMove } from "../../parts/payout-move.ts";
+import { isOffered, isPayable, nearestText, payoutObstacle, type OwnersMove } from "../../parts/payout-move.ts";
 import { PayoutDetail } from "./detail.tsx";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink, IfMay } from "../../rights.tsx";
@@ -273,8 +273,8 @@ const moveBy: Record<OwnersMove, (c: Context<PageEnv>, id: string, reference: st
   pay: (c, id) => payPayout(c.var.ctx, id, connectOf(c.env)),
   mark_paid: (c, id, reference) => markPayoutPaid(c.var.ctx, id, reference),
   cancel: (c, id) => cancelPayout(c.var.ctx, id),
-  said_made: (c, id, reference) => sayTransfer(c.var.ctx, id, { made: true, reference }, connectOf(c.env)),
-  said_not_made: (c, id) => sayTransfer(c.var.ctx, id, { made: false, reference: null }, connectOf(c.env)),
+  said_made: (c, id, reference) => resolveTransfer(c.var.ctx, id, { made: true, reference }, connectOf(c.env)),
+  said_not_made: (c, id) => resolveTransfer(c.var.ctx, id, { made: false, reference: null }, connectOf(c.env)),
 };
 
 function takesReference(move: OwnersMove): boolean {
@@ -292,7 +292,7 @@ async function movePage(c: Context<PageEnv>, id: string, move: OwnersMove, probl
   const { payout } = await getPayout(c.var.ctx, id);
   const partner = (await readPartnerNames(c.var.ctx, [payout.partner_id])).get(payout.partner_id);
   const { title, text, button, kind, path } = MOVES[move];
-  const obstacle = obstacleTo(move, payout, c.var.session.program);
+  const obstacle = payoutObstacle(move, payout, c.var.session.program);
   const isPossible = obstacle === null;
   const nearest = move === "pay" && isPossible ? nearestText(payout, connectOf(c.env)) : null;
   return formPage(

@@ -12,7 +12,7 @@ import { type NavigationPlace } from "../../layout.tsx";
 import { countText, plural } from "../../parts/figures.tsx";
 import { dateText } from "../../locale.ts";
 import { Field, Form } from "../../parts/form.tsx";
-import { SimulationResult, toShow, type ShownSimulation } from "./simulation.tsx";
+import { SimulationResult, nameSimulation, type ShownSimulation } from "./simulation.tsx";
 
 /** The most payments that the preview covers (FLOW-6). */
 const LOOKED_AT = 100;
@@ -56,7 +56,7 @@ interface Applied {
 
 /** Shows the changes of a rule from an earlier day, with buttons to apply it or to return to its form. */
 export async function previewPage(c: Context<PageEnv>, { at, action, fields, subject, rule, apply_from }: Applied) {
-  const shown = await toShow(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
+  const shown = await nameSimulation(c, await simulateFlow(c.var.ctx, { ...rule, apply_from, last: LOOKED_AT }));
   const day = dateText(iso(apply_from), c.var.session.program.time_zone);
   const title = `${subject} from ${day}`;
   return framed(

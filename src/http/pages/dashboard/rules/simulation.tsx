@@ -26,7 +26,7 @@ export interface ShownSimulation {
 }
 
 /** The simulation with the names of the partners that its page lists. */
-export async function toShow(c: Context<PageEnv>, simulation: Simulation): Promise<ShownSimulation> {
+export async function nameSimulation(c: Context<PageEnv>, simulation: Simulation): Promise<ShownSimulation> {
   const all = simulation.payments.filter((row) => row.old_amount_cents !== row.new_amount_cents);
   const changed = all.slice(0, SHOWN);
   const names = await readPartnerNames(

@@ -21,7 +21,7 @@ import { Notice } from "../../parts/notice.tsx";
 import { Empty, Facts, Table } from "../../parts/table.tsx";
 import { ActionLink, IfMay } from "../../rights.tsx";
 import { act, press } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 
 const SETTINGS = "/dashboard/settings";
 const AT = `${SETTINGS}/keys` as const;
@@ -74,7 +74,7 @@ export const apiKeys = new Hono<PageEnv>()
   })
   .post("/:id/delete", async (c) => {
     await deleteApiKey(c.var.ctx, c.req.param("id"));
-    return c.redirect(doneAt(AT, "deleted"), 303);
+    return c.redirect(addressWithNote(AT, "deleted"), 303);
   });
 
 /** The form of a new key as it is opened. */

@@ -23,7 +23,7 @@ import { isPreview, previewPage, applyFromInput } from "../rules/apply-from.tsx"
 import { PROGRAM_FORM, ProgramFields, programValues, programInput } from "./fields.tsx";
 import { ProviderSecrets } from "../integration/provider-secret.tsx";
 import { change, sentFields } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 
 const AT = "/dashboard/settings";
 const BACK = { href: AT, label: "Settings" };
@@ -44,7 +44,7 @@ export const settings = new Hono<PageEnv>()
           return previewPage(c, { at: AT, action: AT, fields, subject, rule, apply_from });
         }
         await updateProgram(c.var.ctx, value, sent);
-        return doneAt(AT, apply_from === undefined ? "saved" : "applied");
+        return addressWithNote(AT, apply_from === undefined ? "saved" : "applied");
       },
       page: (edit) => settingsPage(c, { edit }),
     });
@@ -107,7 +107,7 @@ async function saveSecret(c: Context<PageEnv>, { setting, provider }: Setting, s
   const until = untilOf(await updateProgram(c.var.ctx, parsed.value));
   const isKept = until !== null && until !== untilOf(c.var.session.program);
   const done = secret === null ? "cleared" : isKept ? "replaced" : "secret";
-  return c.redirect(`${doneAt(AT, done)}#${provider.name}`, 303);
+  return c.redirect(`${addressWithNote(AT, done)}#${provider.name}`, 303);
 }
 
 interface SettingsState {

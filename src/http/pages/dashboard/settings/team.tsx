@@ -14,7 +14,7 @@ import { Notice } from "../../parts/notice.tsx";
 import { Facts, Table } from "../../parts/table.tsx";
 import { ActionLink, useMay } from "../../rights.tsx";
 import { act, sentFields, type Sent } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 
 const PLACE = "/dashboard/settings";
 const AT = `${PLACE}/team`;
@@ -42,7 +42,7 @@ export const team = new Hono<PageEnv>()
       input: (fields) => ({ email: fields.text("email"), role: fields.text("role") }),
       verb: async (value) => {
         await addMember(c.var.ctx, value);
-        return doneAt(AT, "added");
+        return addressWithNote(AT, "added");
       },
       page: (sent) => teamPage(c, sent),
     }),
@@ -92,7 +92,7 @@ async function decide(c: Context<PageEnv>, done: "changed" | "removed", verb: ()
       return teamPage(c, { refused: error.message });
     throw error;
   }
-  return c.redirect(doneAt(AT, done), 303);
+  return c.redirect(addressWithNote(AT, done), 303);
 }
 
 interface TeamState extends Partial<Sent> {

@@ -28,7 +28,7 @@ import { ActionLink } from "../../rights.tsx";
 import { ENDPOINT_FORM, endpointInput, endpointValues, EndpointFields } from "./fields.tsx";
 import { DELIVERY_LIST, EndpointDetail } from "./detail.tsx";
 import { act, press, change, sentFields } from "../../act.ts";
-import { FLASH, doneAt } from "../../flash.ts";
+import { FLASH, addressWithNote } from "../../flash.ts";
 import type { Place } from "../../layout.tsx";
 
 const AT = "/dashboard/webhooks";
@@ -100,7 +100,7 @@ export const webhooks = new Hono<PageEnv>()
       ...{ form: ENDPOINT_FORM, row, schema: endpointPatch, input: endpointInput },
       verb: async (value, { sent }) => {
         await updateEndpoint(c.var.ctx, row.id, value, sent);
-        return doneAt(`${AT}/${row.id}`, "saved");
+        return addressWithNote(`${AT}/${row.id}`, "saved");
       },
       page: (edit) => editPage(c, edit),
     });
@@ -108,7 +108,7 @@ export const webhooks = new Hono<PageEnv>()
   .post("/:id/switch", async (c) => {
     const active = (await sentFields(c)).text("active") === "true";
     const { id } = await updateEndpoint(c.var.ctx, c.req.param("id"), { active });
-    return c.redirect(doneAt(`${AT}/${id}`, active ? "on" : "off"), 303);
+    return c.redirect(addressWithNote(`${AT}/${id}`, active ? "on" : "off"), 303);
   })
   .post("/:id/test", (c) => send(c, "tested", () => sendPing(c.var.ctx, c.req.param("id"))))
   .post("/:id/deliveries/:delivery_id/redeliver", (c) =>
@@ -122,8 +122,8 @@ export const webhooks = new Hono<PageEnv>()
       input: (fields) => ({ since: fields.startOfDate("since", c.var.session.program.time_zone) }),
       verb: async ({ since }) => {
         const { recovered, has_more } = await recover(c.var.ctx, id, since);
-        if (recovered === 0) return doneAt(`${AT}/${id}`, "nothing");
-        return `${doneAt(`${AT}/${id}`, has_more ? "recovered_part" : "recovered")}&count=${recovered}`;
+        if (recovered === 0) return addressWithNote(`${AT}/${id}`, "nothing");
+        return `${addressWithNote(`${AT}/${id}`, has_more ? "recovered_part" : "recovered")}&count=${recovered}`;
       },
       page: ({ problems }) => recoverPage(c, problems),
     });
@@ -150,7 +150,7 @@ export const webhooks = new Hono<PageEnv>()
   )
   .post("/:id/delete", async (c) => {
     await deleteEndpoint(c.var.ctx, c.req.param("id"));
-    return c.redirect(doneAt(AT, "deleted"), 303);
+    return c.redirect(addressWithNote(AT, "deleted"), 303);
   });
 
 export type Listed = Pick<Endpoint, "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at">;
@@ -187,7 +187,7 @@ async function send(c: Context<PageEnv>, done: "tested" | "redelivered", verb: (
   const id = c.req.param("id") ?? "";
   const sendIt = async () => {
     await verb();
-    return doneAt(`${AT}/${id}`, done);
+    return addressWithNote(`${AT}/${id}`, done);
   };
   return press(c, sendIt, ({ message }) =>
     framed(

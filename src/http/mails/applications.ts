@@ -20,7 +20,7 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           ...letter,
           subject: `Confirm your application to ${name}`,
           parts: [
-            `You applied to become a partner of ${name}. Confirm your e-mail address to send your application.`,
+            `You applied to ${name} to become a partner. Confirm your e-mail address to send your application.`,
             `The link works for 24 hours. If you do not use it, we delete your application. ${ignore}`,
           ],
           action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),

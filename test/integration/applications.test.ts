@@ -179,7 +179,7 @@ describe("the pages of applications (PAGE-7)", () => {
     const approved = await owner.post(`${AT}/${id}/approve`);
     expect(approved.headers.get("location")).toBe(`${AT}/${id}?done=approved`);
     const twice = await owner.post(`${AT}/${id}/approve`);
-    expect([twice.status, textOf(twice.body)]).toEqual([422, expect.stringContaining("was approved already")]);
+    expect([twice.status, textOf(twice.body)]).toEqual([422, expect.stringContaining("is already approved")]);
   });
 
   it("decide several, after they were shown", async () => {

@@ -138,8 +138,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
         const { script, version } = world.account.addVersion(WORKER, bindings, []);
         script.deployments.unshift({ id: "d", versions: [{ version_id: version.id, percentage: 100 }] });
       };
-      const asksToPutBack = (...lines: string[]) =>
-        new RegExp(`wrangler\\.toml lacks\\..*:\\n${lines.join("\\n")}\\n`);
+      const asksToPutBack = (...lines: string[]) => new RegExp(`wrangler\\.toml lacks\\..*:\\n${lines.join("\\n")}\\n`);
       const bucketLines = ["\\[\\[r2_buckets\\]\\]", 'binding = "ARCHIVE"', `bucket_name = "${WORKER}-archive"`];
       const databaseLines = ["\\[\\[d1_databases\\]\\]", 'binding = "DB_1"', `database_name = "${WORKER}-1"`];
       databaseLines.push('migrations_dir = "migrations"');

@@ -145,6 +145,11 @@ export const MUTANTS: readonly Mutant[] = [
       "integration/payment-twins",
     ],
   ),
+  ...mutants("providers/provider-a/reads.ts", [
+    "(await listedEvent(half, api_key, thin)) ?? readObject(half, api_key, thin)",
+    "readObject(half, api_key, thin)",
+    "integration/thin-events",
+  ]),
   ...mutants("providers/provider-b/events.ts", ['event_id.startsWith("ntfsimevt_")', "false", "integration/test-mode"]),
   ...mutants(
     "http/idempotency.ts",

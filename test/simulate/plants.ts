@@ -267,14 +267,6 @@ export const STORY_PLANTS: readonly Plant[] = [
     "const aliases = aliasesOf(session.id, session.invoice?.id, session.payment_intent);",
     "const aliases = aliasesOf(session.id, session.invoice?.id);",
   ]),
-  plant(
-    "provider A: a thin event that names no snapshot event is read of its object",
-    "providers/provider-a/reads.ts",
-    [
-      "return (await listedEvent(half, api_key, thin)) ?? readObject(half, api_key, thin);",
-      "return readObject(half, api_key, thin);",
-    ],
-  ),
   plant("codes: of one sale a link and a code are weighed only where one event says both", "domain/reference.ts", [
     "return named.get(one) === named.get(other);",
     "return a.occurred_at === b.occurred_at;",

@@ -118,7 +118,7 @@ it("what the provider is not asked to send is no loss where it never came (IN-15
   const owner = await signInOwner(program);
   const page = async () => textOf((await owner.get("/dashboard/integration")).body);
   expect(await page()).not.toContain("without a webhook");
-  // A type counts as sent once one event came; a selected type counts as missing even if none ever came.
+  // A type counts as sent once one event came; a selected type counts as missing even without any.
   await sendA(program, refundEvent("refund.created", { ...ids, id: "re_2", amount: 1_000 }));
   lists.a.push(
     refundEvent("refund.created", { ...ids, id: "re_3", amount: 1_000 }),

@@ -33,7 +33,7 @@ export async function eventsOf(program: TestProgram, type: string): Promise<Told
   return body.data;
 }
 
-/** The webhook body of an event, or null if none is sent. */
+/** The webhook body of an event, or null. */
 export async function sentFor(event: ToldEvent): Promise<{ event: string; data: unknown } | null> {
   const row = await env.DB.prepare("select body from messages where event_id = ?")
     .bind(event.id)

@@ -198,7 +198,7 @@ const PLACES: Record<string, string> = {
   subscription: "subscriptions",
 };
 
-/** One of `codes`, with expanded objects in place of their ids; null if there is none. */
+/** One of `codes`, with expanded objects in place of their ids, or null. */
 function codeA({ codes }: EventLists, { pathname, searchParams }: URL): Reply | null {
   const [place, id] = pathname.split("/").slice(2).map(decodeURIComponent);
   const found = codes.find((code) => code.id === id && PLACES[String(code.object)] === place);

@@ -39,7 +39,7 @@ export function operationAt(method: string, path: string): { path: string; opera
   return operations().find((one) => one.method === method.toUpperCase() && one.pattern.test(pathname)) ?? null;
 }
 
-/** The documented answer; null if there is none. */
+/** The documented answer, or null. */
 export function documentedAnswer(method: string, path: string, status: number): Answer | null {
   const answer = operationAt(method, path)?.operation.responses[String(status)];
   if (!answer) return null;

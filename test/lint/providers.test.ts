@@ -173,7 +173,7 @@ describe("a provider", () => {
 
 /**
  * Rules, paragraphs and rows of the documents in which the providers differ. Decisions and the changelog are of their
- * time: a later provider changes none of them.
+ * time: a later provider does not change them.
  */
 const DOCUMENTS = globSync("src/docs/*.md", { cwd: ROOT }).filter((path) => !path.endsWith("changelog.md"));
 const TEXTS = ["README.md", ...DOCUMENTS].flatMap((path) => {

@@ -53,6 +53,7 @@ type Routes = {
           per_page?: string | undefined;
           cursor?: string | undefined;
           status?: "invited" | "active" | "deactivated" | undefined;
+          group_id?: string | undefined;
           search?: string | undefined;
         };
       },
@@ -80,6 +81,15 @@ type Routes = {
   };
   "/api/v1/partners/:id/invite": {
     $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Partner, 200>;
+  };
+  "/api/v1/groups": {
+    $post: Json<{ json: GroupCreate }, Group, 201>;
+    $get: Json<{}, GroupList, 200>;
+  };
+  "/api/v1/groups/:id": {
+    $get: Json<{ param: { id: string } }, Group, 200>;
+    $patch: Json<{ param: { id: string }; json: GroupUpdate }, Group, 200>;
+    $delete: Json<{ param: { id: string } }, Deleted, 200>;
   };
   "/api/v1/partners/:id/provider-a-account": {
     $post: Json<{ param: { id: string }; json?: OnboardingStart | undefined }, Onboarding, 200 | 201>;
@@ -225,6 +235,9 @@ type Routes = {
             | "flow.created"
             | "flow.updated"
             | "flow.deleted"
+            | "group.created"
+            | "group.updated"
+            | "group.deleted"
             | "webhook_endpoint.created"
             | "webhook_endpoint.updated"
             | "webhook_endpoint.deleted"
@@ -512,6 +525,7 @@ export type PartnerCreate = {
   payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
   payout_email?: string | null | undefined;
   metadata?: {} | null | undefined;
+  group_id?: string | undefined;
 };
 
 export type PartnerUpdate = {
@@ -524,10 +538,26 @@ export type PartnerUpdate = {
   payout_method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null | undefined;
   payout_email?: string | null | undefined;
   metadata?: {} | null | undefined;
+  group_id?: string | undefined;
   apply_from?: string | undefined;
 };
 
 export type Nothing = {};
+
+export type GroupCreate = {
+  name: string;
+  slug: string;
+  commission_pct?: number | null | undefined;
+  hold_days?: number | null | undefined;
+};
+
+export type GroupUpdate = {
+  name?: string | undefined;
+  commission_pct?: number | null | undefined;
+  hold_days?: number | null | undefined;
+  is_default?: boolean | undefined;
+  apply_from?: string | undefined;
+};
 
 export type OnboardingStart = {
   return_url?: string | undefined;
@@ -572,6 +602,7 @@ export type FlowCreate = {
     | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
+  hold_days?: number | null | undefined;
   apply_from?: string | undefined;
 };
 
@@ -591,10 +622,12 @@ export type FlowSimulate = {
           | undefined;
         priority?: number | undefined;
         active?: boolean | undefined;
+        hold_days?: number | null | undefined;
       }
     | undefined;
   flow_id?: string | undefined;
   partner_id?: string | undefined;
+  group_id?: string | undefined;
   commission_pct?: number | null | undefined;
   default_commission_pct?: number | undefined;
   apply_from?: string | undefined;
@@ -615,6 +648,7 @@ export type FlowUpdate = {
     | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
+  hold_days?: number | null | undefined;
   apply_from?: string | undefined;
 };
 
@@ -1193,6 +1227,7 @@ export type Partner = {
   metadata: {
     [name: string]: JSONValue;
   } | null;
+  group_id: string;
   created_at: string;
   updated_at: string;
 };
@@ -1220,6 +1255,7 @@ export type PartnerWithStats = {
   metadata: {
     [name: string]: JSONValue;
   } | null;
+  group_id: string;
   created_at: string;
   updated_at: string;
   stats: {
@@ -1298,12 +1334,30 @@ export type Flow = {
   }[];
   priority: number;
   active: boolean;
+  hold_days: number | null;
   created_at: string;
   updated_at: string;
 };
 
 export type FlowList = {
   data: Flow[];
+};
+
+export type Group = {
+  id: string;
+  program_id: string;
+  name: string;
+  slug: string;
+  commission_pct: number | null;
+  hold_days: number | null;
+  is_default: boolean;
+  partner_count: number;
+  created_at: string;
+  updated_at: string;
+};
+
+export type GroupList = {
+  data: Group[];
 };
 
 export type ClickTaken = {
@@ -1374,6 +1428,9 @@ export type Event = {
     | "flow.created"
     | "flow.updated"
     | "flow.deleted"
+    | "group.created"
+    | "group.updated"
+    | "group.deleted"
     | "webhook_endpoint.created"
     | "webhook_endpoint.updated"
     | "webhook_endpoint.deleted"
@@ -1706,6 +1763,7 @@ export type Application = {
   consented_at: string | null;
   partner_id: string | null;
   note: string | null;
+  group_slug: string | null;
   created_at: string;
   decided_at: string | null;
   updated_at: string;
@@ -1774,16 +1832,16 @@ export type Commission = {
   subscription_id: string | null;
   customer_email: string | null;
   rate: {
-    source: "flow" | "partner" | "program" | "manual";
+    source: "flow" | "partner" | "group" | "program" | "manual";
     action_type: "percentage" | "flat";
     action_value: number;
   };
   note: string | null;
   created_at: string;
+  hold_until: string | null;
   approved_at: string | null;
   paid_at: string | null;
   updated_at: string;
-  hold_until: string | null;
 };
 
 export type CommissionData = {
@@ -1793,6 +1851,7 @@ export type CommissionData = {
   revenue: number;
   status: "pending" | "approved" | "paid" | "rejected";
   currency: string;
+  hold_until: string | null;
 };
 
 export type CommissionList = {
@@ -1990,6 +2049,8 @@ export type PaymentWithTrace = {
     }[];
     partner_id: string | null;
     partner_slug: string | null;
+    group_id: string | null;
+    group_slug: string | null;
     flows: {
       flow_id: string;
       name: string;
@@ -2005,9 +2066,13 @@ export type PaymentWithTrace = {
     }[];
     flow_id: string | null;
     rate: {
-      source: "flow" | "partner" | "program" | "manual";
+      source: "flow" | "partner" | "group" | "program" | "manual";
       action_type: "percentage" | "flat";
       action_value: number;
+    } | null;
+    hold: {
+      source: "flow" | "group" | "program";
+      days: number;
     } | null;
     txn_amount_cents: number;
     adjusted_cents: number;

@@ -26,6 +26,8 @@ export const applicationDrafts = sqliteTable(
     /** Keyed hashes of the networks that sent the form (JOIN-2); null outside the platform. */
     network: text(),
     site: text(),
+    /** The slug of a group in the link to the form, unchecked. */
+    group_slug: text(),
   },
   (t) => [
     index("application_drafts_email").on(sql`lower(${t.email})`, t.created_at),
@@ -71,6 +73,8 @@ export const applications = sqliteTable(
     created_at: text().notNull(),
     decided_at: text(),
     updated_at: text().notNull(),
+    /** The slug of the resulting partner's group; an unknown one means the default group. */
+    group_slug: text(),
   },
   (t) => [
     index("applications_list").on(t.program_id, t.id),

@@ -210,9 +210,6 @@ export const payments = sqliteTable(
   ],
 );
 
-/** The start of a hold (COM-6): the payment's date, or when it was first seen if that is later. */
-export const HOLD_BEGINS = sql.raw("case when seen_at > created_at then seen_at else created_at end");
-
 export const commissions = sqliteTable(
   "commissions",
   {
@@ -255,6 +252,8 @@ export const commissions = sqliteTable(
      * When its payment was first seen; empty for a manual one. The hold begins at the later of this and `created_at`.
      */
     seen_at: text().notNull().default(""),
+    /** The end of the hold, before which time does not approve it (COM-6); null without a hold. */
+    hold_until: text(),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),
@@ -272,8 +271,12 @@ export const commissions = sqliteTable(
       .on(t.program_id, t.partner_id, t.currency, t.created_at)
       .where(sql`status = 'approved' and payout_id is null`),
     index("commissions_waiting")
-      .on(t.partner_id, t.flagged, t.currency, HOLD_BEGINS)
+      .on(t.partner_id, t.flagged, t.currency, t.hold_until)
       .where(sql`status = 'pending'`),
+    // Those that time approves, and first those whose hold is still to be set.
+    index("commissions_held")
+      .on(t.program_id, t.hold_until)
+      .where(sql`status = 'pending' and flagged = 0`),
     uniqueIndex("commissions_one_sale")
       .on(t.payment_id, t.partner_id)
       .where(sql`kind = 'sale'`),

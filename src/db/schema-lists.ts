@@ -6,9 +6,22 @@ export const listCounts = sqliteTable(
   "list_counts",
   {
     program_id: text().notNull(),
-    /** `flagged` are the flagged commissions, `leads` the payments that are leads. */
+    /**
+     * `flagged` are the flagged commissions, `leads` the payments that are leads, `partner_groups` the partners by
+     * group.
+     */
     list: text()
-      .$type<"partners" | "payments" | "leads" | "commissions" | "flagged" | "payouts" | "claims" | "applications">()
+      .$type<
+        | "partners"
+        | "partner_groups"
+        | "payments"
+        | "leads"
+        | "commissions"
+        | "flagged"
+        | "payouts"
+        | "claims"
+        | "applications"
+      >()
       .notNull(),
     state: text().notNull(),
     count: integer().notNull(),

@@ -52,6 +52,8 @@ export const programs = sqliteTable(
     sale_amounts: text().$type<SaleAmounts>().notNull().default("shown"),
     /** Materials for partners. */
     assets: text({ mode: "json" }).$type<Asset[]>(),
+    /** The group of new partners. A trigger makes it with the program. */
+    default_group_id: text().notNull().default(""),
   },
   (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );
@@ -100,6 +102,27 @@ export const programMembers = sqliteTable(
   ],
 );
 
+/** Groups of partners, with a rate and a hold of their own. Every partner belongs to one (PART-14). */
+export const groups = sqliteTable(
+  "groups",
+  {
+    id: text().primaryKey(),
+    program_id: text()
+      .notNull()
+      .references(() => programs.id),
+    name: text().notNull(),
+    slug: text().notNull(),
+    commission_pct: real().$type<Percent>(),
+    hold_days: integer(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex("groups_name").on(t.program_id, sql`lower(${t.name})`),
+    uniqueIndex("groups_slug").on(t.program_id, sql`lower(${t.slug})`),
+  ],
+);
+
 export const partners = sqliteTable(
   "partners",
   {
@@ -123,8 +146,14 @@ export const partners = sqliteTable(
     updated_at: text().notNull(),
     /** How many accounts were disconnected before: each new one is requested under its own key. */
     accounts_forgotten: integer().notNull().default(0),
+    /**
+     * The partner's group. Triggers refuse one that does not exist, and set the program's default if it is empty, in a
+     * row that a previous version makes.
+     */
+    group_id: text().notNull().default(""),
   },
   (t) => [
+    index("partners_group").on(t.program_id, t.group_id, t.id),
     index("partners_list").on(t.program_id, t.id),
     index("partners_status").on(t.program_id, t.status, t.id),
     uniqueIndex("partners_email").on(t.program_id, sql`lower(${t.email})`),
@@ -202,6 +231,7 @@ export const flows = sqliteTable(
     active: integer({ mode: "boolean" }).notNull().default(true),
     created_at: text().notNull(),
     updated_at: text().notNull(),
+    hold_days: integer(),
   },
   (t) => [index("flows_order").on(t.program_id, t.priority)],
 );

@@ -64,7 +64,7 @@ export type Action =
   | { action_type: "flat"; action_value: Cents };
 
 /** The rule that decided a commission, stored with it so that later refunds use the same rule. */
-export type Rate = { source: "flow" | "partner" | "program" | "manual" } & Action;
+export type Rate = { source: "flow" | "partner" | "group" | "program" | "manual" } & Action;
 
 /** Status changes that the owner may make; only a payout sets `paid` (COM-1). */
 const TRANSITIONS: Record<CommissionStatus, readonly CommissionStatus[]> = {
@@ -88,29 +88,26 @@ export function amountFor(rate: Rate, base_cents: Cents, adjusted_cents: Cents):
   return percentageOf(rest, rate.action_value);
 }
 
-/** The end of a hold of so many days, ISO 8601 (COM-6). */
-export function endOfHold(began_at: string, auto_approve_days: number): string {
-  return new Date(Date.parse(began_at) + auto_approve_days * 86_400_000).toISOString();
+/** The days of a commission's hold, and whose they are (COM-6). */
+export interface Hold {
+  source: "flow" | "group" | "program";
+  days: number;
 }
 
-interface Held {
-  status: CommissionStatus;
-  flagged: boolean;
+interface HeldFrom {
   created_at: string;
+  /** Empty for a commission without a payment. */
   seen_at: string;
 }
 
 /**
- * The end of a commission's hold, when it approves itself (COM-6): ISO 8601; null if time does not approve it. The hold
- * begins when the payment was made, or when it was first seen if that is later, because the reporter of a sale chooses
- * its date.
+ * The end of a commission's hold (COM-6): ISO 8601; null without one. The hold begins when the payment was made, or when
+ * it was first seen if that is later, because the reporter of a sale chooses its date.
  */
-export function holdUntil(
-  { status, flagged, created_at, seen_at }: Held,
-  auto_approve_days: number | null,
-): string | null {
-  if (status !== "pending" || flagged || auto_approve_days === null) return null;
-  return endOfHold(seen_at > created_at ? seen_at : created_at, auto_approve_days);
+export function holdUntil({ created_at, seen_at }: HeldFrom, days: number | null): string | null {
+  if (days === null) return null;
+  const began_at = seen_at > created_at ? seen_at : created_at;
+  return new Date(Date.parse(began_at) + days * 86_400_000).toISOString();
 }
 
 /** The columns of a commission row that the ledger needs. */

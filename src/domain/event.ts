@@ -8,6 +8,7 @@ import type { ApplicationStatus } from "./application.ts";
 import type { ClaimStatus } from "./claim.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
 import type { Condition, Flow, FlowEvent } from "./flow.ts";
+import type { GroupRules } from "./rules.ts";
 import type { MemberRole } from "./member.ts";
 import type { PartnerStatus, PayoutMethod } from "./partner.ts";
 import type { EventOutcome, Outcome } from "./payment.ts";
@@ -55,6 +56,9 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "flow.created": FlowPayload & AppliedPayload;
   "flow.updated": FlowPayload & AppliedPayload;
   "flow.deleted": FlowPayload;
+  "group.created": GroupPayload;
+  "group.updated": GroupPayload & AppliedPayload;
+  "group.deleted": GroupPayload;
   "webhook_endpoint.created": EndpointPayload;
   "webhook_endpoint.updated": EndpointPayload & {
     reason?: "secret_rotated" | "failing";
@@ -190,6 +194,12 @@ interface FlowPayload extends Omit<Flow, "id" | "conditions" | "created_at"> {
   conditions: Condition[];
 }
 
+interface GroupPayload extends Omit<GroupRules, "id"> {
+  group_id: string;
+  name: string;
+  is_default: boolean;
+}
+
 /** A rate or flow change that applies to payments since an earlier time. */
 interface AppliedPayload {
   apply_from?: string;
@@ -257,6 +267,9 @@ export const EVENTS = {
   "flow.created": { text: "A commission rule was added", isChange: false },
   "flow.updated": { text: "A commission rule was changed", isChange: true },
   "flow.deleted": { text: "A commission rule was removed", isChange: false },
+  "group.created": { text: "A group of partners was added", isChange: false },
+  "group.updated": { text: "A group of partners was changed", isChange: true },
+  "group.deleted": { text: "A group of partners was removed", isChange: false },
   "webhook_endpoint.created": { text: "A webhook endpoint was added", isChange: false },
   "webhook_endpoint.updated": { text: "A webhook endpoint was changed or disabled", isChange: true },
   "webhook_endpoint.deleted": { text: "A webhook endpoint was removed", isChange: false },

@@ -58,6 +58,8 @@ export interface Flow {
   priority: number;
   active: boolean;
   created_at: string;
+  /** The days of the hold (COM-6); null: the group's or the program's. */
+  hold_days: number | null;
 }
 
 /** The values that conditions compare. A field that the payment lacks is null. */

@@ -1,12 +1,12 @@
-import { amountFor, REVIEW_REASONS, type Rate, type ReviewReason } from "./commission.ts";
+import { amountFor, REVIEW_REASONS, type Hold, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
 import { actionOf, matchFlow, type Flow, type FlowEvent, type FlowSubject, type FlowTrace } from "./flow.ts";
-import { add, LARGEST, NOTHING, type Cents, type Percent } from "./money.ts";
+import { add, LARGEST, NOTHING, type Cents } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
 import type { ProviderName } from "./provider-name.ts";
-import type { PartnerRules, ProgramRules } from "./rules.ts";
+import type { GroupRules, PartnerRules, ProgramRules } from "./rules.ts";
 import { isPossibleDuplicate, type TwinFact } from "./twin.ts";
 import { chooseReference, type Candidate, type ChosenReference, type Leads } from "./reference.ts";
 
@@ -56,8 +56,13 @@ export interface PaymentDecision {
   code_id?: string;
   partner_id: string | null;
   partner_slug: string | null;
+  /** The partner's group when the payment was made, if a rule was chosen; missing in decisions before groups existed. */
+  group_id?: string | null;
+  group_slug?: string | null;
   flow_id: string | null;
   rate: Rate | null;
+  /** The hold of the commission; null without one. Missing in older decisions. */
+  hold?: Hold | null;
   /** Flows in the order of evaluation, each condition with the value it compared. */
   flows: FlowTrace[];
   /** The input of `self_referral`, whose result is kept for it, even if the partner's addresses change. */
@@ -78,12 +83,18 @@ export interface LedgerPartner {
   status: PartnerStatus;
 }
 
+/** The rules of a partner as of a moment. `group` is null only if it is deleted and its rules are unknown. */
+interface RulesOfPartner extends Omit<PartnerRules, "group_id"> {
+  group: GroupRules | null;
+  hasTurnedActive: boolean;
+}
+
 /** The rules that decide a payment, as of one moment. */
 export interface Rules {
   program: ProgramRules;
   flows: readonly Flow[];
   /** The rules of a partner that `leads` returns, and whether the partner turned active since that moment. */
-  ofPartner: (id: string) => PartnerRules & { hasTurnedActive: boolean };
+  ofPartner: (id: string) => RulesOfPartner;
   /** The newest change that applies to the payment from an earlier time, or 0. */
   applied: number;
 }
@@ -126,7 +137,17 @@ export interface Decision {
 
 /** Changes a decision whose commission would exceed a balance's limit (PAY-22) to one without. */
 export function refuseTooLarge({ record, ...decision }: Decision): Decision {
-  const earnsNothing = { flow_id: null, rate: null, flows: [], decided_on: null, amount_cents: null, arithmetic: null };
+  const earnsNothing = {
+    group_id: null,
+    group_slug: null,
+    flow_id: null,
+    rate: null,
+    hold: null,
+    flows: [],
+    decided_on: null,
+    amount_cents: null,
+    arithmetic: null,
+  };
   return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
 }
 
@@ -145,8 +166,11 @@ export function decidePayment(input: DecisionInput): Decision | null {
     ...chosen,
     partner_id: partner?.id ?? null,
     partner_slug: partner?.slug ?? null,
+    group_id: null,
+    group_slug: null,
     flow_id: null,
     rate: null,
+    hold: null,
     flows: [],
     decided_on: null,
     self_referral: false,
@@ -241,7 +265,10 @@ export function amountEarned(rate: Rate, event: FlowEvent, base_cents: Cents, ad
 }
 
 /** `rate` is null if no lead flow applies to a lead. */
-type Rule = Pick<PaymentDecision, "flow_id" | "flows" | "partner_slug" | "applied" | "rate">;
+type Rule = Pick<
+  PaymentDecision,
+  "flow_id" | "flows" | "partner_slug" | "group_id" | "group_slug" | "applied" | "rate" | "hold"
+>;
 
 function chosenRule(
   rules: Rules,
@@ -256,12 +283,16 @@ function chosenRule(
   return {
     ...chooseRate(rules.flows, partner, rules.program, subject),
     partner_slug,
+    group_id: partner.group?.id ?? null,
+    group_slug: partner.group?.slug ?? null,
     ...(applied > 0 ? { applied } : {}),
   };
 }
 
-function recordedRule({ rate, flow_id, flows, partner_slug, applied }: PaymentDecision): Rule {
-  return { rate, flow_id, flows, partner_slug, ...(applied === undefined ? {} : { applied }) };
+function recordedRule({ rate, flow_id, flows, partner_slug, applied, ...recorded }: PaymentDecision): Rule {
+  const { group_id = null, group_slug = null, hold = null } = recorded;
+  const rule = { rate, flow_id, flows, partner_slug, group_id, group_slug, hold };
+  return { ...rule, ...(applied === undefined ? {} : { applied }) };
 }
 
 /** Whether rules give the same rate by the same flow. */
@@ -275,22 +306,38 @@ function isPartner(address: string | null, { email, payout_email }: LedgerPartne
 }
 
 /**
- * The rate: the first matching flow's, else the partner's, else the default (FLOW-2, FLOW-3); of a lead only a flow's.
+ * The rate: the first matching flow's, else the partner's, else the group's, else the default (FLOW-2, FLOW-3); of a
+ * lead only a flow's.
  */
 export function chooseRate(
   flows: readonly Flow[],
-  partner: { commission_pct: Percent | null },
-  program: { default_commission_pct: Percent },
+  partner: Pick<RulesOfPartner, "commission_pct" | "group">,
+  program: Pick<ProgramRules, "default_commission_pct" | "auto_approve_days">,
   subject: FlowSubject,
-): { rate: Rate | null; flow_id: string | null; flows: FlowTrace[] } {
+): Pick<PaymentDecision, "rate" | "flow_id" | "flows"> & { hold: Hold | null } {
   const { flow, tried } = matchFlow(flows, subject);
-  if (!flow && subject.event !== "transaction_completed") return { rate: null, flow_id: null, flows: tried };
+  if (!flow && subject.event !== "transaction_completed")
+    return { rate: null, hold: null, flow_id: null, flows: tried };
+  const ofGroup = partner.group?.commission_pct ?? null;
   const rate: Rate = flow
     ? { source: "flow", ...actionOf(flow) }
     : partner.commission_pct !== null
       ? { source: "partner", action_type: "percentage", action_value: partner.commission_pct }
-      : { source: "program", action_type: "percentage", action_value: program.default_commission_pct };
-  return { rate, flow_id: flow?.id ?? null, flows: tried };
+      : ofGroup !== null
+        ? { source: "group", action_type: "percentage", action_value: ofGroup }
+        : { source: "program", action_type: "percentage", action_value: program.default_commission_pct };
+  return { rate, hold: chooseHold(flow, partner.group, program), flow_id: flow?.id ?? null, flows: tried };
+}
+
+/** Chooses the hold of a commission: the flow's, else the group's, else the program's (COM-6); null without one. */
+function chooseHold(
+  flow: Pick<Flow, "hold_days"> | null,
+  group: Pick<GroupRules, "hold_days"> | null,
+  { auto_approve_days }: Pick<ProgramRules, "auto_approve_days">,
+): Hold | null {
+  const days = { flow: flow?.hold_days ?? null, group: group?.hold_days ?? null, program: auto_approve_days };
+  const source = (["flow", "group", "program"] as const).find((of) => days[of] !== null);
+  return source === undefined ? null : { source, days: days[source]! };
 }
 
 function reviewReasons(

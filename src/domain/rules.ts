@@ -4,7 +4,7 @@ import type { PartnerStatus } from "./partner.ts";
 import type { CodePrecedence } from "./program.ts";
 
 /** The owner of a rate. */
-export type RuleSource = "flow" | "partner" | "program";
+export type RuleSource = "flow" | "partner" | "group" | "program";
 
 /** The columns of a program that decide its payments. */
 export interface ProgramRules {
@@ -12,6 +12,8 @@ export interface ProgramRules {
   attribution: "last" | "first";
   /** Whether a promotion code takes precedence over a link's reference. */
   code_precedence: CodePrecedence;
+  /** The days of the hold, unless a flow or the group has its own (COM-6). */
+  auto_approve_days: number | null;
 }
 
 /** The columns of a partner that decide their payments. */
@@ -20,21 +22,35 @@ export interface PartnerRules {
   commission_pct: Percent | null;
   /** Compared by flows. */
   slug: string;
+  group_id: string;
+}
+
+/** The columns of a group that decide the payments of its partners. */
+export interface GroupRules {
+  id: string;
+  /** Compared by flows; never changes. */
+  slug: string;
+  commission_pct: Percent | null;
+  hold_days: number | null;
 }
 
 interface RulesOf {
   program: ProgramRules;
   partner: PartnerRules;
+  group: GroupRules;
   flow: Flow;
 }
 
 /** The columns that `past_rules` stores for each rule; a test compares them with its triggers. */
 export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } = {
-  program: columnsOf<ProgramRules>({ default_commission_pct: true, attribution: true, code_precedence: true }),
-  partner: columnsOf<PartnerRules>({ status: true, commission_pct: true, slug: true }),
+  program: columnsOf<ProgramRules>({
+    ...{ default_commission_pct: true, attribution: true, code_precedence: true, auto_approve_days: true },
+  }),
+  partner: columnsOf<PartnerRules>({ status: true, commission_pct: true, slug: true, group_id: true }),
+  group: columnsOf<GroupRules>({ id: true, slug: true, commission_pct: true, hold_days: true }),
   flow: columnsOf<Flow>({
     ...{ id: true, name: true, action_type: true, action_value: true, conditions: true, priority: true, active: true },
-    created_at: true,
+    ...{ created_at: true, hold_days: true },
   }),
 };
 
@@ -75,6 +91,21 @@ const CLOSE_MS = 1_000;
  */
 export function rulesAt<Rules>(time: RuleTime, past: readonly PastRule<Rules>[], current: Rules): Rules {
   return firstSince(time, past)?.rules ?? current;
+}
+
+/**
+ * One column of the rule in force when a payment was made. A change applied from an earlier time counts if it names the
+ * column. A version without the column is older than the column, and has the value of the next one.
+ */
+export function columnAt<Rules, Column extends keyof Rules>(
+  column: Column,
+  time: RuleTime,
+  past: readonly PastRule<Partial<Rules>>[],
+  current: Rules,
+): Rules[Column] {
+  const about = past.filter(({ applies_from, rules }) => applies_from == null || column in rules);
+  const known = changesSince(time, about).find(({ rules }) => rules[column] !== undefined);
+  return known ? (known.rules[column] as Rules[Column]) : current[column];
 }
 
 /** The rule in force when a payment was made, followed by its later versions in the order of the changes. */

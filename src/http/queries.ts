@@ -15,6 +15,7 @@ const id = givenId.optional();
 
 export const partnerQuery = pageQuery.extend({
   status: z.enum(PARTNER_STATUSES).optional(),
+  group_id: id,
   search: z.string().max(200).optional(),
 });
 

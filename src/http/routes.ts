@@ -9,6 +9,7 @@ import { customers } from "./api/customers.ts";
 import { events } from "./api/events.ts";
 import { facts } from "./api/facts.ts";
 import { flows } from "./api/flows.ts";
+import { groups } from "./api/groups.ts";
 import { imports } from "./api/imports.ts";
 import { integrations } from "./api/integrations.ts";
 import { members } from "./api/members.ts";
@@ -29,6 +30,7 @@ export const API: readonly Route[] = [
   ...programs,
   ...integrations,
   ...partners,
+  ...groups,
   ...onboarding,
   ...portalLinks,
   ...applications,

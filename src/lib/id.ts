@@ -3,6 +3,7 @@ export const ID_PREFIXES = {
   program: "prog",
   member: "mem",
   flow: "flw",
+  group: "grp",
   partner: "par",
   application: "app",
   code: "cod",

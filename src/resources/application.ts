@@ -56,6 +56,10 @@ export const APPLICATION = resource<Application>()({
     ...{ audit: null, read: nullableString, example: null },
     text: "The note to the person when the application was declined.",
   },
+  group_slug: {
+    ...{ audit: null, read: nullableString, example: null },
+    text: "The group that the link to the form named, by slug; null: none.",
+  },
   token_hash: INTERNAL,
   created_at: TIME,
   decided_at: { audit: null, read: () => timestamp.nullable(), example: EXAMPLE_LATER },

@@ -24,7 +24,7 @@ export type Commission = typeof commissions.$inferSelect;
 
 export const rateSchema = () =>
   z.strictObject({
-    source: z.enum(["flow", "partner", "program", "manual"]),
+    source: z.enum(["flow", "partner", "group", "program", "manual"]),
     action_type: z.enum(FLOW_ACTION_TYPES),
     action_value: actionValue,
   });
@@ -80,6 +80,10 @@ export const COMMISSION = resource<Commission>()({
   event_id: INTERNAL,
   created_at: TIME,
   seen_at: INTERNAL,
+  hold_until: {
+    ...{ audit: "plain", read: () => timestamp.nullable(), example: "2026-04-01T09:30:00.000Z" },
+    text: "The end of the hold: time does not approve it before, and only if the program has `auto_approve_days`. Null without a hold.",
+  },
   approved_at: {
     ...{ audit: null, read: () => timestamp.nullable(), example: EXAMPLE_TIME },
     text: "When it was approved.",

@@ -9,6 +9,7 @@ import {
   MAX_CONDITIONS,
   type Condition,
 } from "../domain/flow.ts";
+import { MAX_HOLD_DAYS } from "../domain/group.ts";
 import { resource } from "./field.ts";
 import { text } from "./input.ts";
 import { idColumn, string, TIME } from "./output.ts";
@@ -66,6 +67,15 @@ export const FLOW = resource<Flow>()({
   active: {
     ...{ audit: "plain", read: () => z.boolean(), example: true, write: z.boolean() },
     text: "Whether the flow is in use.",
+  },
+  hold_days: {
+    ...{
+      audit: "plain",
+      read: () => z.int().nullable(),
+      example: null,
+      write: z.int().min(0).max(MAX_HOLD_DAYS).nullable(),
+    },
+    text: "How many days its commissions are on hold. Null: the group's, or the program's `auto_approve_days`.",
   },
   created_at: TIME,
   updated_at: TIME,

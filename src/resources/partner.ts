@@ -4,7 +4,7 @@ import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN, WALLET_SERVICE } from "
 import { bytesIn } from "../lib/slices.ts";
 import { columnsWith, resource, type AnyField, type ColumnsWith } from "./field.ts";
 import { email, percentage, text } from "./input.ts";
-import { bag, idColumn, INTERNAL, nullableString, string, TIME } from "./output.ts";
+import { bag, exampleId, idColumn, idOf, INTERNAL, nullableString, string, TIME } from "./output.ts";
 
 /** The columns of `partners`, except the one that only the onboarding reads. */
 export type Partner = Omit<typeof partners.$inferSelect, "accounts_forgotten">;
@@ -110,6 +110,11 @@ export const PARTNER = resource<Partner>()({
   metadata: {
     ...{ audit: "plain", read: () => bag.nullable(), example: null, write: metadata.nullable() },
     text: "A JSON object of your own, of up to 8 KiB.",
+  },
+  group_id: {
+    ...{ audit: "plain", read: () => idOf("group"), example: exampleId("grp"), write: idOf("group").max(64) },
+    text: "The group that the partner belongs to, by id. Default: the program's default group.",
+    form: { label: "Group" },
   },
   search_text: INTERNAL,
   created_at: TIME,

@@ -174,6 +174,7 @@ export const PROGRAM = resource<ProgramColumns>()({
     write: assets.nullable(),
     text: "Material for partners: the https address of a picture or page, or a text with `{link}` in it.",
   },
+  default_group_id: INTERNAL,
   shard: INTERNAL,
   api_key_hash: INTERNAL,
   api_key_last4: {

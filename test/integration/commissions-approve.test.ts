@@ -61,10 +61,13 @@ describe("auto-approval", () => {
     const after = byId.get(due!.id)!;
     expect(after).toMatchObject({ status: "approved", approved_at: iso(NOW), updated_at: iso(NOW) });
     for (const untouched of [justNot!, flagged!, approved!, rejected!]) {
-      expect(byId.get(untouched.id)).toEqual(untouched);
+      expect({ ...byId.get(untouched.id), hold_until: null }).toEqual(untouched);
     }
     // The event that the database wrote equals the event that the code would write for the row.
-    const occurrence = commissionChanged(due!, { ...after, event_id: after.event_id! });
+    const occurrence = commissionChanged(
+      { ...due!, hold_until: after.hold_until },
+      { ...after, event_id: after.event_id! },
+    );
     expect(await reported(program.id)).toEqual([
       {
         payload: { ...occurrence.payload, payout_id: null },
@@ -86,8 +89,11 @@ describe("auto-approval", () => {
       pending,
       { ...pending, flagged: true, review_reason: "manual", review_reasons: "manual" },
       { ...pending, status: "rejected" },
-      { ...pending, status: "approved" },
+      { ...pending, status: "approved", hold_until: "2028-02-20T03:17:00.123Z" },
     ]);
+    const run = (now: number) => serveAll(approveDueCommissions(testContext(now)));
+    // Without a hold of its own, a pending commission gets the program's with the next run.
+    await run(Date.parse(pending.created_at));
     const ids = made.map(({ id }) => id);
     const get = async <T>(path: string) => (await program.api<T>("GET", `/api/v1/${path}`)).body;
     const one = async (id: string) => (await get<Held>(`commissions/${id}`)).hold_until;
@@ -97,11 +103,12 @@ describe("auto-approval", () => {
     };
     // The period includes a leap day.
     const until = "2028-02-29T03:17:00.123Z";
-    expect(await Promise.all(ids.map(one))).toEqual([until, null, null, null]);
-    expect(await listed()).toEqual([until, null, null, null]);
+    const approved = "2028-02-20T03:17:00.123Z";
+    expect(await Promise.all(ids.map(one))).toEqual([until, null, null, approved]);
+    expect(await listed()).toEqual([until, null, null, approved]);
     expect(await listed(`&partner_id=${jane.id}&status=pending`)).toEqual([until, null, undefined, undefined]);
     const decided = async (body: object) => (await patchCommission(program, ids[0]!, body)).body as unknown as Held;
-    expect(await decided({ status: "rejected" })).toMatchObject({ hold_until: null });
+    expect(await decided({ status: "rejected" })).toMatchObject({ hold_until: until });
     expect(await decided({ status: "pending" })).toMatchObject({ hold_until: until });
 
     const [payment] = (await get<{ data: { id: string }[] }>("payments")).data;
@@ -114,22 +121,24 @@ describe("auto-approval", () => {
     const { commissions } = await get<{ commissions: Held[] }>(`payouts/${payout!.id}`);
     expect(commissions.map(({ hold_until }) => hold_until)).toEqual([null, null]);
 
-    // The current settings apply.
+    // A change of the setting counts for later payments.
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: null });
-    expect((await sale()).hold_until).toBe(null);
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 0 });
-    expect((await sale()).hold_until).toBe(seen_at);
+    await program.api("POST", `/api/v1/payments/${payment!.id}/reprocess`);
+    expect(await sale()).toEqual(held);
+    expect(held.hold_until).toBe(iso(Date.parse(seen_at) + 14 * DAY));
     const bonus = { partner_id: jane.id, amount_cents: 500, note: "March" };
     const { body } = await program.api<Held>("POST", "/api/v1/commissions", bonus);
     expect(body.hold_until).toBe(body.created_at);
 
     // The run at exactly that time approves it; a run before it does not.
     await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days: 14 });
-    const run = (now: number) => serveAll(approveDueCommissions(testContext(now)));
     await run(Date.parse(until) - 1);
-    expect(await one(ids[0]!)).toBe(until);
+    const status = async () => (await get<{ status: string }>(`commissions/${ids[0]}`)).status;
+    expect(await status()).toBe("pending");
     await run(Date.parse(until));
-    expect(await one(ids[0]!)).toBe(null);
+    expect(await status()).toBe("approved");
+    expect(await one(ids[0]!)).toBe(until);
   });
 
   it.each([
@@ -198,7 +207,7 @@ describe("auto-approval", () => {
     ]);
     const work = approveDueCommissions(testContext(NOW));
     const due = (await work.due("")).find(({ key }) => key === program.id)!;
-    for (const auto_approve_days of [null, 30, 14]) {
+    for (const auto_approve_days of [null, 14]) {
       expect((await program.api("PATCH", "/api/v1/programs/me", { auto_approve_days })).status).toBe(200);
       expect(await work.serve(due)).toBe(false);
       const status = auto_approve_days === 14 ? "approved" : "pending";

@@ -62,7 +62,7 @@ const EACH_CELL: Record<ImportField<"partners">, string> = {
   payout_method: "wallet",
   payout_email: "each@pay.example",
 };
-const EACH_COLUMN: Required<Omit<PartnerInput, "metadata">> & Pick<Partner, "status"> = {
+const EACH_COLUMN: Required<Omit<PartnerInput, "metadata" | "group_id">> & Pick<Partner, "status"> = {
   email: "each@old.example",
   slug: "each",
   ...EACH_TEXT,

@@ -21,7 +21,10 @@ const LISTS = {
   payouts: { column: "status", states: PAYOUT_STATUSES },
   claims: { column: "status", states: CLAIM_STATUSES },
   applications: { column: "status", states: APPLICATION_STATUSES },
-} as const satisfies Record<Exclude<typeof listCounts.$inferSelect.list, "flagged" | "leads">, object>;
+} as const satisfies Record<
+  Exclude<typeof listCounts.$inferSelect.list, "flagged" | "leads" | "partner_groups">,
+  object
+>;
 type List = keyof typeof LISTS;
 const NAMES = Object.keys(LISTS) as List[];
 
@@ -34,9 +37,11 @@ async function countsOf(program_id: string): Promise<[Record<string, number>, Re
     where program_id = ? and flagged = 1 group by 1`;
   const leads = `select 'leads ' || ifnull(outcome, '') as name, count(*) as n from payments
     where program_id = ? and event = 'lead_created' group by 1`;
+  const groups = `select 'partner_groups ' || group_id as name, count(*) as n from partners
+    where program_id = ? group by 1`;
   const kept = "select list || ' ' || state as name, count as n from list_counts where program_id = ? and count <> 0";
   const results = await env.DB.batch<{ name: string; n: number }>(
-    [kept, flagged, leads, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
+    [kept, flagged, leads, groups, ...counted].map((statement) => env.DB.prepare(statement).bind(program_id)),
   );
   const [first, ...rest] = results.map(({ results: rows }) => rows.map(({ name, n }) => [name, n] as const));
   return [Object.fromEntries(first ?? []), Object.fromEntries(rest.flat())];
@@ -73,6 +78,7 @@ const operation = fc.oneof(
   fc.record({ kind: fc.constantFrom("insert", "upsert", "ignore"), list, state, id: fc.nat({ max: 9 }) }),
   fc.record({ kind: fc.constantFrom("move", "delete", "touch"), list, state, id: some }),
   fc.record({ kind: fc.constant("flag"), list: fc.constant("commissions" as const), state, id: some }),
+  fc.record({ kind: fc.constant("group"), list: fc.constant("partners" as const), state, id: some }),
   fc.record({ kind: fc.constant("lead"), list: fc.constant("payments" as const), state, id: some }),
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
@@ -88,6 +94,11 @@ function statementOf(operation_: Operation, program_id: string, partner_id: stri
   if (kind === "flag") {
     const sql = `update commissions set flagged = ?, status = ? where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
     return env.DB.prepare(sql).bind(operation_.state % 2, value, program_id, id);
+  }
+  if (kind === "group") {
+    const sql = `update partners set group_id = (select id from groups where program_id = ?1 order by id limit 1 offset ?2)
+      where program_id = ?1 and unicode(substr(id, -1)) % ?3 = 0`;
+    return env.DB.prepare(sql).bind(program_id, operation_.state % 2, id);
   }
   if (kind === "lead") {
     const sql = `update payments set event = ?, outcome = ? where program_id = ? and unicode(substr(id, -1)) % ? = 0`;
@@ -134,6 +145,7 @@ describe("the kept counts of lists", () => {
       fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
         const program = await makeProgram();
         const partner_id = `!${program.id}`;
+        await program.api("POST", "/api/v1/groups", { name: "Club", slug: "club" });
         const first = `insert into partners (id, program_id, email, slug, search_text, created_at, updated_at)
           values (?, ?, 'first', 'first', '', '', '')`;
         await env.DB.prepare(first).bind(partner_id, program.id).run();

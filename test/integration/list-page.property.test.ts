@@ -61,6 +61,7 @@ const partner = fc.record({
   payout_method: maybeOne(PAYOUT_METHODS),
   payout_email: maybeText,
   provider_a_account_id: maybeText,
+  group_id: fc.constant(""),
   // The runtime's own JSON.stringify writes half of a surrogate pair wrong beside a key `__proto__`.
   metadata: fc.option(
     json.object

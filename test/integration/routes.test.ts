@@ -51,6 +51,7 @@ async function makeOneOfEach(program: TestProgram): Promise<Record<string, strin
     ).body.id,
     "api-keys": await made("/api/v1/api-keys"),
     flows: await made("/api/v1/flows"),
+    groups: await made("/api/v1/groups"),
     members: await made("/api/v1/members"),
     webhooks: await made("/api/v1/webhooks"),
     events: (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/events")).body.data[0]!.id,
@@ -173,6 +174,7 @@ describe("every route under /api/v1", () => {
       else if (path === "/api/v1/events")
         expect(body).toMatchObject({ data: [{ type: "payout.exported" }, { type: "list.exported" }], total: 2 });
       // The stranger's own.
+      else if (path === "/api/v1/groups") expect(body).toMatchObject({ data: [{ program_id: other.id }] });
       else if (path === "/api/v1/members") expect(body).toMatchObject({ data: [{ program_id: other.id }] });
       else if ("data" in body) expect(body["data"]).toEqual([]);
       if ("total" in body && path !== "/api/v1/events") expect(body["total"]).toBe(0);

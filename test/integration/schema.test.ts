@@ -28,12 +28,13 @@ const dialect = new SQLiteSyncDialect();
  * keep the values that decide a payment as of its time: a new column belongs to one of the two.
  */
 const AS_OF_TODAY: Record<string, string> = {
-  programs: `id name owner_email domain currency payout_term min_payout_cents cookie_days auto_approve_days shard api_key_hash
+  programs: `id name owner_email domain currency payout_term min_payout_cents cookie_days shard api_key_hash
     api_key_last4 api_key_created_at api_key_last_used_at
     created_at updated_at live_only brand_color time_zone
-    applications slug questions terms terms_version sale_amounts assets`,
+    applications slug questions terms terms_version sale_amounts assets default_group_id`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at accounts_forgotten`,
+  groups: "id program_id name slug created_at updated_at",
   flows: "id program_id event created_at updated_at",
 };
 
@@ -184,6 +185,12 @@ describe("the migrated database", () => {
     const ofBalances = ["balances_bounded", "balances_stay_bounded"];
     const ofDecisions = ["decisions_deleted", "decisions_updated"];
     const ofRules = ["flows_rules_made", "flows_rules_changed", "flows_rules_deleted", "partners_rules_changed"];
+    const ofGroups = [
+      ...["groups_first", "groups_kept", "groups_rules_changed", "groups_rules_deleted", "partners_grouped"],
+      ...["exists", "stays"].map((what) => `partners_group_${what}`),
+      ...["deleted", "inserted", "moved"].map((what) => `partners_groups_${what}`),
+      ...["programs_group_exists", "programs_grouped"],
+    ];
     const ofTime = ["programs_rules_changed", "event_hours_inserted", "event_hours_updated"];
     expect(found.map(({ name }) => name)).toEqual(
       [
@@ -199,6 +206,7 @@ describe("the migrated database", () => {
         ...ofEntries,
         ...ofBalances,
         ...ofDecisions,
+        ...ofGroups,
         "programs_mail_rounds",
       ].toSorted(),
     );
@@ -249,11 +257,13 @@ describe("the migrated database", () => {
       const [, fields = ""] = /json_object\((.*)\)\); END$/.exec(sql) ?? [];
       return [name, [...fields.matchAll(/'(\w+)', (?:json\(|OLD\.|NEW\.)/g)].map(([, column]) => column)];
     });
-    const { program, partner, flow } = RULE_COLUMNS;
+    const { program, partner, group, flow } = RULE_COLUMNS;
     expect(kept).toEqual([
       ["flows_rules_changed", flow],
       ["flows_rules_deleted", flow],
       ["flows_rules_made", flow],
+      ["groups_rules_changed", group],
+      ["groups_rules_deleted", group],
       ["partners_rules_changed", partner],
       ["programs_rules_changed", program],
     ]);

@@ -18,10 +18,11 @@ export function forgetKey(state: State): void {
 }
 
 function composed(state: State): string {
-  const { pct, attribution, partners, flows, auto_approve_days, min_payout_cents, months, ended, erased } = state;
+  const { pct, attribution, partners, groups, flows, auto_approve_days, min_payout_cents, months, ended, erased } =
+    state;
   const all: unknown[] = [
     ...[pct, attribution, auto_approve_days, min_payout_cents],
-    ...[partners, months].map((one) => once(one, JSON.stringify)),
+    ...[partners, groups, months].map((one) => once(one, JSON.stringify)),
     numberOfList(erased.customers, numberOf),
     ...flows.map(numberOfObject),
     numberOfList(ended, numberOf),
@@ -43,9 +44,10 @@ function composed(state: State): string {
     .join()}`;
 }
 
-function numberOfRow({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed }: Row): number {
+function numberOfRow({ kind, slug, sale, currency, status, amount, payout, reasons, dismissed, until }: Row): number {
   let number = numberOf(kind);
-  for (const part of [slug, sale, currency, status, amount, payout]) number = numberOfPair(number, numberOf(part));
+  for (const part of [slug, sale, currency, status, amount, payout, until && "held"])
+    number = numberOfPair(number, numberOf(part));
   for (const texts of [reasons, dismissed]) number = numberOfPair(number, once(texts, String));
   return number;
 }

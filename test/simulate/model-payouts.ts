@@ -106,7 +106,8 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   const period_end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   const input = { now, period_end, isSparing: true as const, beside };
   const { auto_approve_days: days } = state;
-  const isOld = (row: Row) => days !== null && row.reasons.length === 0 && row.held < period_end + (1 - days) * DAY;
+  const isOld = ({ until, reasons }: Row) =>
+    days !== null && reasons.length === 0 && until !== null && until < period_end + DAY;
   const isInTime = (row: Row) =>
     row.amount > 0 &&
     isBefore(state, row, period_end) &&

@@ -49,6 +49,8 @@ export interface Row {
   created: number;
   /** When its hold begins: never before its payment was first seen. */
   held: number;
+  /** When its hold ends; null without one. */
+  until: number | null;
   approved: number | null;
 }
 
@@ -85,6 +87,8 @@ export interface Sale {
   /** The customer is erased: decisions are not made again. */
   erased: boolean;
   rule: Rule | null;
+  /** The days of the hold. */
+  hold: number | null;
   isSelf: boolean;
 }
 
@@ -93,11 +97,21 @@ interface PartnerRule {
   status: PartnerStatus;
   pct: number | null;
   called: string;
+  group: string;
+}
+
+/** The rules of a group; `id` is the service's. */
+interface Group {
+  id: string;
+  pct: number | null;
+  hold: number | null;
 }
 
 /** The inputs of a purchase's decision. */
 interface Rules {
   pct: number;
+  auto_approve_days: number | null;
+  groups: Readonly<Record<string, Readonly<Group>>>;
   attribution: Attribution;
   partners: Record<string, PartnerRule>;
   flows: Flow[];
@@ -108,8 +122,10 @@ export interface Change {
   at: number;
   undo: {
     pct?: number;
+    days?: number | null;
     attribution?: Attribution;
     partner?: [slug: string, was: PartnerRule];
+    group?: [slug: string, was: Group];
     flow?: [string, Flow | null];
   };
   /** The rule of this name, as it is now, applies to all payments since then. */
@@ -123,7 +139,6 @@ interface Erased {
 }
 
 export interface State extends Rules {
-  auto_approve_days: number | null;
   min_payout_cents: number;
   partners: Readonly<Record<string, Readonly<PartnerRule & { email: string }>>>;
   /** Sorted by their creation. */
@@ -157,8 +172,9 @@ export function copyOf(state: State): State {
 
 const UNHEARD = {
   ...{ outcome: null, partner: null, adjusted: 0, heard: null, seen: null, at: null, erased: false },
-  ...{ rule: null, isSelf: false },
+  ...{ rule: null, hold: null, isSelf: false },
 };
+const DAY = 86_400_000;
 const REASONS = ["disputed", "self_referral", "mostly_refunded", "subscription_canceled", "manual"];
 
 /** Makes the rows of a purchase match its facts and decisions, by the rules of its moment. */
@@ -186,10 +202,11 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const earns = outcome === "commission" && slug !== null;
   const kept = before.erased && before.partner === slug && before.rule ? before : null;
   const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { base: money.base, email: emailOf(purchase) })) : null;
+  const hold = earns ? (kept ? kept.hold : holdFor(then, slug)) : null;
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
   const at = occurredAt(purchase);
-  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, heard, seen, at, rule, isSelf };
+  state.sales[key] = { ...before, outcome, partner: slug, adjusted: taken, heard, seen, at, rule, hold, isSelf };
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
     self_referral: isSelf,
@@ -210,9 +227,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
       payout: null,
       reasons: judged?.manual ? ["manual"] : [],
       dismissed: judged?.dismissed ?? [],
-      created: at,
-      held: Math.max(at, seen),
-      approved: judged?.approved ?? null,
+      ...{ created: at, held: at, until: null, approved: judged?.approved ?? null },
     });
   }
   for (const whose of new Set(state.rows.filter((row) => row.sale === key).map((row) => row.slug))) {
@@ -223,7 +238,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
       ...reasons.filter((reason) => row.slug === slug && !row.dismissed.includes(reason)),
       ...row.reasons.filter((reason) => reason === "manual"),
     ];
-    if (row.payout === null) Object.assign(row, { created: at, held: Math.max(at, seen) });
+    if (row.payout === null) setDates(row, at, seen, row.slug === slug ? hold : null);
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "clawback")) {
     if (isFixed(row)) continue;
@@ -231,6 +246,11 @@ export function settle(state: State, key: string, now: number, isRequested = fal
     const isHeld = holds["disputed"] && isGiven && !row.dismissed.includes("disputed");
     row.reasons = [...(isHeld ? ["disputed"] : []), ...row.reasons.filter((reason) => reason === "manual")];
   }
+}
+
+function setDates(row: Row, at: number, seen: number, hold: number | null): void {
+  Object.assign(row, { created: at, held: Math.max(at, seen) });
+  if (hold !== null) row.until = row.held + hold * DAY;
 }
 
 /** Whether a partner who earned was the same at the time of the payment as it was known then, and was not refused since. */
@@ -265,13 +285,16 @@ function slugOf(state: State, named: string): string | null {
 const CLOSE = 1_000;
 
 /** Those in force when the payment was made, whenever its facts arrive (PAY-16). */
-function rulesAt({ pct, attribution, partners, flows, changes }: State, at: number, heard: number | null): Rules {
-  const then: Rules = { pct, attribution, partners: { ...partners }, flows };
+function rulesAt(state: State, at: number, heard: number | null): Rules {
+  const { pct, attribution, auto_approve_days, partners, groups, flows, changes } = state;
+  const then: Rules = { pct, attribution, auto_approve_days, partners: { ...partners }, groups, flows };
   const applied = new Set<string>();
   for (const [i, { at: changed, undo, applies }] of [...changes.entries()].toReversed()) {
     if (applies && applies[1] <= at) applied.add(applies[0]);
     if (i < (heard ?? Infinity) && changed <= at + CLOSE) continue;
     if (undo.pct !== undefined && !applied.has("the program's")) then.pct = undo.pct;
+    if (undo.days !== undefined) then.auto_approve_days = undo.days;
+    if (undo.group) then.groups = { ...then.groups, [undo.group[0]]: undo.group[1] };
     if (undo.attribution) then.attribution = undo.attribution;
     if (undo.partner) {
       const [slug, was] = undo.partner;
@@ -286,8 +309,10 @@ function rulesAt({ pct, attribution, partners, flows, changes }: State, at: numb
 
 export interface RuleChange {
   pct?: number;
+  days?: number | null;
   attribution?: Attribution;
   partner?: [slug: string, pct: number | null];
+  group?: [slug: string, change: Partial<Group>];
   flow?: Flow;
 }
 
@@ -295,14 +320,19 @@ export interface RuleChange {
 export function putPartner(state: State, slug: string, change: Partial<PartnerRule>, now: number): boolean {
   const { email, ...was } = state.partners[slug]!;
   const is = { ...was, ...change };
-  if (is.status === was.status && is.pct === was.pct && is.called === was.called) return false;
+  if (is.status === was.status && is.pct === was.pct && is.called === was.called && is.group === was.group)
+    return false;
   state.changes = [...state.changes, { at: now, undo: { partner: [slug, was] } }];
   state.partners = { ...state.partners, [slug]: { ...is, email } };
   return true;
 }
 
 /** A change of the program's rate or attribution, a partner's rate or a flow, from now on. */
-export function changeRules(state: State, now: number, { pct, attribution, partner, flow }: RuleChange): void {
+export function changeRules(
+  state: State,
+  now: number,
+  { pct, days, attribution, partner, group, flow }: RuleChange,
+): void {
   if (attribution && attribution !== state.attribution) {
     state.changes = [...state.changes, { at: now, undo: { attribution: state.attribution } }];
     state.attribution = attribution;
@@ -311,9 +341,21 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
     state.changes = [...state.changes, { at: now, undo: { pct: state.pct } }];
     state.pct = pct;
   }
+  if (days !== undefined && days !== state.auto_approve_days) {
+    state.changes = [...state.changes, { at: now, undo: { days: state.auto_approve_days } }];
+    state.auto_approve_days = days;
+  }
   if (partner) {
     const [slug, pct] = partner;
     putPartner(state, slug, { pct }, now);
+  }
+  if (group) {
+    const was = state.groups[group[0]]!;
+    const is = { ...was, ...group[1] };
+    if (is.pct !== was.pct || is.hold !== was.hold) {
+      state.changes = [...state.changes, { at: now, undo: { group: [group[0], was] } }];
+      state.groups = { ...state.groups, [group[0]]: is };
+    }
   }
   if (flow) {
     const before = state.flows.find(({ name }) => name === flow.name) ?? null;
@@ -322,9 +364,9 @@ export function changeRules(state: State, now: number, { pct, attribution, partn
   }
 }
 
-/** "highest priority first, then the older; first match wins; else the partner's rate, else the program's". */
+/** "highest priority first, then the older; first match wins; else the partner's rate, else the group's, else the program's". */
 function ruleFor(state: Rules, slug: string, { base, email }: { base: number; email: string | null }): Rule {
-  const { pct, called } = state.partners[slug]!;
+  const { pct, called, group } = state.partners[slug]!;
   const flow = state.flows
     .toSorted((a, b) => b.priority - a.priority)
     .find(
@@ -335,8 +377,10 @@ function ruleFor(state: Rules, slug: string, { base, email }: { base: number; em
         (one.email ?? email) === email,
     );
   if (flow) return { type: flow.type, value: flow.value };
-  return { type: "percentage", value: pct ?? state.pct };
+  return { type: "percentage", value: pct ?? state.groups[group]!.pct ?? state.pct };
 }
+
+const holdFor = (then: Rules, slug: string) => then.groups[then.partners[slug]!.group]!.hold ?? then.auto_approve_days;
 
 /** Half up, of whole percents; "a flat amount stays unless the payment is fully refunded, then 0". */
 function amountOf({ type, value }: Rule, rest: number): number {
@@ -392,7 +436,7 @@ function settlePartner(state: State, key: string, slug: string, target: number |
       reasons: [],
       dismissed: [],
       created: now,
-      held: now,
+      ...{ held: now, until: null },
       approved: now,
     });
   }
@@ -442,9 +486,10 @@ function remember(state: State, row: Row): void {
 /** Approval by time (COM-6). Commissions that are changing wait for the next run. */
 export function approveDue(state: State, now: number, beside?: { without: readonly string[] }): void {
   if (state.auto_approve_days === null) return;
-  const latest = now - state.auto_approve_days * 86_400_000;
   for (const row of state.rows) {
-    if (row.status !== "pending" || row.held > latest || row.reasons.length > 0) continue;
+    if (row.status !== "pending" || row.reasons.length > 0) continue;
+    row.until ??= row.held + state.auto_approve_days * DAY;
+    if (row.until > now) continue;
     if (beside?.without.includes(row.sale)) continue;
     row.status = "approved";
     row.approved = now;

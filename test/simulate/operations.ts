@@ -122,7 +122,8 @@ const addManual: Maker = ({ world, ids }, chance) => {
         if (state.partners[slug]!.status !== "active") return false;
         state.rows.push({
           ...{ kind: "manual", slug, sale: "", currency: "USD", status: "pending", amount: amount_cents },
-          ...{ payout: null, reasons: [], dismissed: [], created: now, held: now, approved: null },
+          ...{ payout: null, reasons: [], dismissed: [], created: now, approved: null },
+          ...{ held: now, until: state.auto_approve_days === null ? null : now + state.auto_approve_days * 86_400_000 },
         });
         return true;
       },
@@ -225,6 +226,15 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
         sales: status === "active" ? waitingFor(state, slug) : [],
       };
     },
+    group_id: () => {
+      const group = chance.of(Object.keys(state.groups));
+      return {
+        text: `${slug} moves to ${group}`,
+        ...change({ group_id: state.groups[group]!.id }),
+        effects: [(state, now) => void putPartner(state, slug, { group }, now)],
+        sales: [],
+      };
+    },
     slug: () => {
       const called = state.partners[slug]!.called === slug ? `${slug}-2` : slug;
       return {
@@ -236,7 +246,22 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
     },
   };
   if (isCalled) return rules.slug();
-  return rules[chance.happens(0.4) ? "commission_pct" : "status"]();
+  return rules[chance.happens(0.4) ? chance.of(["commission_pct", "group_id"] as const) : "status"]();
+};
+
+const changeGroup: Maker = ({ world, state }, chance) => {
+  const slug = chance.of(Object.keys(state.groups));
+  const change = chance.of([
+    { pct: chance.happens(0.3) ? null : chance.whole(0, 60) },
+    { hold: chance.happens(0.3) ? null : chance.whole(0, 20) },
+  ]);
+  const input = "pct" in change ? { commission_pct: change.pct } : { hold_days: change.hold };
+  return {
+    text: `the group ${slug} changes: ${JSON.stringify(change)}`,
+    ...patch(world, `/groups/${state.groups[slug]!.id}`, input),
+    effects: [(state, now) => changeRules(state, now, { group: [slug, change] })],
+    sales: [],
+  };
 };
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
@@ -281,8 +306,8 @@ const changeProgram: Maker = (scene, chance) => {
             default_commission_pct: chance.whole(0, 50),
             attribution: chance.of(["first", "last"] as const),
             code_precedence: chance.of(["link", "code"] as const),
+            auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20),
           } satisfies Record<keyof ProgramRules, unknown>),
-          { auto_approve_days: chance.happens(0.3) ? null : chance.whole(0, 20) },
           { min_payout_cents: chance.happens(0.5) ? 0 : leastOf(scene, chance) },
         ]);
   return {
@@ -293,7 +318,7 @@ const changeProgram: Maker = (scene, chance) => {
         const { default_commission_pct: pct, attribution } = change;
         if (pct !== undefined) changeRules(state, now, { pct });
         if (attribution) changeRules(state, now, { attribution });
-        if (change.auto_approve_days !== undefined) state.auto_approve_days = change.auto_approve_days;
+        if (change.auto_approve_days !== undefined) changeRules(state, now, { days: change.auto_approve_days });
         if (change.min_payout_cents !== undefined) state.min_payout_cents = change.min_payout_cents;
       },
     ],
@@ -403,6 +428,7 @@ const MAKERS: readonly [Maker, number][] = [
   [makePayouts, 8],
   [movePayouts, 14],
   [switchPartner, 5],
+  [changeGroup, 2],
   [changeProgram, 5],
   [changeFlows, 4],
   [reprocess, 2],

@@ -111,6 +111,13 @@ class Run {
     this.#vendors = new Vendors(world.program.id);
     this.#endpoint = new Endpoint(world);
     const partners: Record<string, State["partners"][string]> = {};
+    const [first] = world.database.look<{ id: string }>("select id from groups");
+    const club = await this.#do(() => world.call("POST", "/api/v1/groups", { name: "Club", slug: "club" }));
+    const groups = {
+      default: { id: first!.id, pct: null, hold: null },
+      club: { id: String(club.body["id"]), pct: null, hold: null },
+    };
+    const group = "default";
     const changes: Change[] = [];
     for (const { slug, pct, method, status } of PARTNERS) {
       const email = `${slug}@partners.example`;
@@ -118,11 +125,11 @@ class Run {
       const id = String((await this.#do(() => world.call("POST", "/api/v1/partners", input))).body["id"]);
       if (status !== "invited") {
         await this.#do(() => world.call("PATCH", `/api/v1/partners/${id}`, { status }));
-        changes.push({ at: time.now, undo: { partner: [slug, { status: "invited", pct, called: slug }] } });
+        changes.push({ at: time.now, undo: { partner: [slug, { status: "invited", pct, called: slug, group }] } });
       }
       if (method === "provider_a") await this.#onboard(id);
       this.#ids[slug] = id;
-      partners[slug] = { status, pct, called: slug, email };
+      partners[slug] = { status, pct, called: slug, group, email };
     }
     for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *"]) await this.#do(() => world.cron(cron));
     const books = {
@@ -141,6 +148,7 @@ class Run {
       attribution: "last" as const,
       auto_approve_days: null,
       min_payout_cents: 0,
+      groups,
       flows: [],
       changes,
       months: [],

@@ -32,7 +32,15 @@ export async function sendForm(
   );
   const ctx = forProgram(actingAs({ ...testContext(now), mailer }, actors.visitor()), program.program);
   const email = `${uniqueId("ann-")}@applicants.example`;
-  const form = { email, name: "Ann Applicant", website: null, answers: [], terms_version: null, ...input };
+  const form = {
+    email,
+    name: "Ann Applicant",
+    website: null,
+    answers: [],
+    terms_version: null,
+    group_slug: null,
+    ...input,
+  };
   const outcome = await takeForm(ctx, form, origin);
   if (outcome !== "stored") throw new Error(outcome);
   const [notice] = notices;

@@ -3,6 +3,7 @@
  * against the rows.
  */
 import * as z from "zod";
+import { percentage } from "../../src/resources/input.ts";
 import { ACTOR_TYPES } from "../../src/domain/actor.ts";
 import { APPLICATION_STATUSES } from "../../src/domain/application.ts";
 import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
@@ -74,6 +75,7 @@ const flow = {
   ),
   priority: z.number(),
   active: z.boolean(),
+  hold_days: z.int().nullable(),
 };
 const claim = {
   claim_id: idOf("claim"),
@@ -94,6 +96,14 @@ const destination = {
   url: z.string(),
   event_types: z.array(z.string()),
   test: z.boolean(),
+};
+const group = {
+  group_id: idOf("group"),
+  name: z.string(),
+  slug: z.string(),
+  commission_pct: percentage.nullable(),
+  hold_days: z.int().nullable(),
+  is_default: z.boolean(),
 };
 const applied = { apply_from: z.iso.datetime().exactOptional() };
 const mayBePartner = idOf("partner").exactOptional();
@@ -164,6 +174,9 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "flow.created": of<"flow.created">()({ ...flow, ...applied }),
   "flow.updated": of<"flow.updated">()({ ...flow, ...applied }),
   "flow.deleted": of<"flow.deleted">()(flow),
+  "group.created": of<"group.created">()(group),
+  "group.updated": of<"group.updated">()({ ...group, ...applied }),
+  "group.deleted": of<"group.deleted">()(group),
   "webhook_endpoint.created": of<"webhook_endpoint.created">()(endpoint),
   "webhook_endpoint.updated": of<"webhook_endpoint.updated">()({
     ...endpoint,

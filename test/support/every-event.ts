@@ -34,6 +34,7 @@ interface World {
   application_ids: [string, string];
   code_id: string;
   flow_id: string;
+  group_id: string;
   member_id: string;
   endpoint_id: string;
   key_id: string;
@@ -81,6 +82,11 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   },
   "flow.updated": ({ patch, flow_id }) => patch(`/flows/${flow_id}`, { action_value: 2_000 }),
   "flow.deleted": ({ program, flow_id }) => program.api("DELETE", `/api/v1/flows/${flow_id}`),
+  "group.created": async (world) => {
+    world.group_id = (await create(world.program, "/api/v1/groups", { name: "Club", slug: "club" }))["id"];
+  },
+  "group.updated": ({ patch, group_id }) => patch(`/groups/${group_id}`, { commission_pct: 40 }),
+  "group.deleted": ({ program, group_id }) => program.api("DELETE", `/api/v1/groups/${group_id}`),
   "webhook_endpoint.created": async (world) => {
     const endpoint = await create(world.program, "/api/v1/webhooks", ENDPOINT);
     world.endpoint_id = endpoint["id"];

@@ -31,7 +31,7 @@ export function readList(program: TestProgram, name: ListName, query = ""): Prom
 }
 
 /** The program's rows, read by drizzle through their views, newest first. */
-export async function viewedRows({ id, program }: TestProgram, name: ListName): Promise<Listed[]> {
+export async function viewedRows({ id }: TestProgram, name: ListName): Promise<Listed[]> {
   const { program_id } = { partners, payments, commissions, payouts }[name];
   const own = eq(program_id, id);
   switch (name) {
@@ -40,9 +40,7 @@ export async function viewedRows({ id, program }: TestProgram, name: ListName): 
     case "payments":
       return (await db.select().from(payments).where(own).orderBy(desc(payments.id))).map(viewPayment);
     case "commissions":
-      return (await db.select().from(commissions).where(own).orderBy(desc(commissions.id))).map((row) =>
-        viewCommission(row, program),
-      );
+      return (await db.select().from(commissions).where(own).orderBy(desc(commissions.id))).map(viewCommission);
     case "payouts":
       return (await db.select().from(payouts).where(own).orderBy(desc(payouts.id))).map(viewPayout);
   }

@@ -32,6 +32,7 @@ export const PROGRAM = unplain<Program>({
   terms: null,
   sale_amounts: "shown",
   assets: null,
+  default_group_id: "",
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",

@@ -59,6 +59,7 @@ export async function makeCommissions(
       event_id: null,
       created_at,
       seen_at: "",
+      hold_until: null,
       approved_at: created_at,
       paid_at: null,
       updated_at: created_at,

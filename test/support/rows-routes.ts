@@ -98,6 +98,13 @@ export const ROUTES: Record<string, Operation> = {
   "DELETE /api/v1/codes/:id": api("DELETE", "/api/v1/codes/{code}"),
   "POST /api/v1/imports, partners": api("POST", "/api/v1/imports?kind=partners&product=rewardful", partnerFile),
 
+  "POST /api/v1/groups": api("POST", "/api/v1/groups", () => ({ name: fresh(), slug: fresh() })),
+  "GET /api/v1/groups": api("GET", "/api/v1/groups"),
+  "GET /api/v1/groups/:id": api("GET", "/api/v1/groups/{group}"),
+  "PATCH /api/v1/groups/:id": api("PATCH", "/api/v1/groups/{group}", () => ({ name: fresh() })),
+  "PATCH /api/v1/groups/:id, applied": applied("PATCH", "/api/v1/groups/{group}", () => ({ commission_pct: 24 })),
+  "DELETE /api/v1/groups/:id": api("DELETE", "/api/v1/groups/{group}"),
+
   "POST /api/v1/flows": api("POST", "/api/v1/flows", { name: "Flat", action_type: "flat", action_value: 5 }),
   "POST /api/v1/flows/simulate": api("POST", "/api/v1/flows/simulate", ({ flow }) => ({ flow_id: flow, last: 10 })),
   "POST /api/v1/flows/simulate, applied": applied("POST", "/api/v1/flows/simulate", ({ flow }) => ({

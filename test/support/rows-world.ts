@@ -52,6 +52,7 @@ export interface Subject extends World {
   payment_intent: string;
   customer_email: string;
   flow: string;
+  group: string;
   /** A member without the owner role. */
   member: string;
   api_key: string;
@@ -98,6 +99,7 @@ async function forgetRules({ id, program }: TestProgram): Promise<void> {
   await run("delete from flows where program_id = ?", id);
   await run("update programs set default_commission_pct = ? where id = ?", program.default_commission_pct, id);
   await run("update partners set commission_pct = null where program_id = ?", id);
+  await run("delete from groups where program_id = ? and slug <> 'default'", id);
   await run("delete from past_rules where program_id = ?", id);
   await run("delete from rule_applications where program_id = ?", id);
 }
@@ -165,6 +167,7 @@ export async function newSubject(world: World, size: number): Promise<Subject> {
     ...world,
     ...{ claims, invited, member: await newMember(program, name), api_key: await newKey(program, name), ...codes },
     ...{ partner, portal, payouts, payment_intent, customer_email, flow, endpoint, delivery, paid_at: iso(paid_at) },
+    ...{ group: await create("/groups", { name, slug: name }) },
     ...{ commissions: commissions.map(({ id }) => id), applications: await newApplications(program, name) },
     payment: await idOf("select max(id) as id from payments where partner_id = ?", partner.id),
     event: await idOf("select max(id) as id from events where program_id = ?", program.id),

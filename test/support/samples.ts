@@ -32,7 +32,8 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   assets: [{ name: "A text of before", kind: "text", content: "Try it at {link}" }],
 };
 
-export const PARTNER: Required<PartnerInput> = {
+/** Without the group, whose id a test makes. */
+export const PARTNER: Required<Omit<PartnerInput, "group_id">> = {
   email: "ottilie@partners.example",
   slug: "ottilie-q",
   first_name: "Ottilie",
@@ -51,6 +52,7 @@ export const FLOW: Required<FlowInput> = {
   conditions: [{ field: "partner_slug", op: "neq", value: "somebody" }],
   priority: 43,
   active: true,
+  hold_days: 47,
 };
 
 export const ENDPOINT: Required<EndpointInput> = {

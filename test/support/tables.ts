@@ -31,6 +31,7 @@ export const TABLES: Record<TableName, Fate> = {
     rule_applications: STAYS,
     flows: STAYS,
     products: { erased: "products.test.ts: no id or name with an address is recorded" },
+    groups: STAYS,
   },
   ...{ partners: STAYS, partner_slugs: STAYS, partner_grams: STAYS, partner_codes: STAYS },
   provider_events: { erased: "lived", forgotten: true },

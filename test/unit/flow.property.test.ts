@@ -43,7 +43,13 @@ const flows: fc.Arbitrary<Flow[]> = fc
   )
   .map((list) =>
     list.map(({ event, ...flow }, i) => {
-      return { ...flow, conditions: storedConditions(event, flow.conditions), id: `flw_${i}`, name: `flow ${i}` };
+      return {
+        ...flow,
+        hold_days: null,
+        conditions: storedConditions(event, flow.conditions),
+        id: `flw_${i}`,
+        name: `flow ${i}`,
+      };
     }),
   );
 const subject: fc.Arbitrary<FlowSubject> = fc.record({

@@ -53,6 +53,7 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
     line: i + 2,
     input: {
       ...input,
+      group_id: "grp",
       payout_method: payout?.[0] ?? null,
       payout_email: payout?.[1] ?? null,
     } satisfies Required<PartnerLine["input"]>,
@@ -64,7 +65,7 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
 
 /** The row of a partner without random and time-dependent values. */
 function partner(input: PartnerInput, status: PartnerStatus | null = null): KnownPartner {
-  const made = newPartner({ now: 0, program: { id: "prog" } }, input);
+  const made = newPartner({ now: 0, program: { id: "prog", default_group_id: "grp" } }, input);
   return { ...made, id: `id of ${emailKey(input.email)}`, status: status ?? "invited" };
 }
 

@@ -20,7 +20,7 @@ const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
 const partners = WORLD_PARTNERS.map((partner): LedgerPartner & PartnerRules => ({
   ...partner,
   commission_pct: partner.commission_pct === null ? null : percent(partner.commission_pct),
-  ...{ id: partner.slug, email: `${partner.slug.toLowerCase()}@partners.example`, payout_email: null },
+  ...{ id: partner.slug, email: `${partner.slug.toLowerCase()}@partners.example`, payout_email: null, group_id: "" },
 }));
 
 function partnerByRef(ref: string): LedgerPartner | null {
@@ -50,7 +50,7 @@ function factsAbout(key: string, provider: string, { events }: Lived): Fact[] {
 function flowOf({ above, provider, action_type, action_value, priority }: ModelFlow, i: number) {
   return {
     ...{ id: `flow_${i}`, name: `flow ${i}`, action_type, action_value, priority, active: true },
-    created_at: `2026-01-01T00:00:0${i}.000Z`,
+    ...{ created_at: `2026-01-01T00:00:0${i}.000Z`, hold_days: null },
     conditions: [
       { field: "txn_amount_cents" as const, op: "gt" as const, value: above },
       ...(provider === null ? [] : [{ field: "provider" as const, op: "eq" as const, value: provider }]),
@@ -60,9 +60,9 @@ function flowOf({ above, provider, action_type, action_value, priority }: ModelF
 
 function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
   const rules = (): Rules => ({
-    program: { default_commission_pct: percent(20), attribution, code_precedence: "link" },
+    program: { default_commission_pct: percent(20), attribution, code_precedence: "link", auto_approve_days: null },
     flows: flows.map(flowOf),
-    ofPartner: (id) => ({ ...partners.find((partner) => partner.id === id)!, hasTurnedActive: false }),
+    ofPartner: (id) => ({ ...partners.find((partner) => partner.id === id)!, group: null, hasTurnedActive: false }),
     applied: 0,
   });
   return lived.truths.map(({ key, provider }) => {

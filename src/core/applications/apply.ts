@@ -39,6 +39,8 @@ export interface ApplicationInput {
   website: string | null;
   answers: Answer[];
   terms_version: number | null;
+  /** The slug of a group in the link to the form; null without one. */
+  group_slug: string | null;
 }
 
 export interface FormOrigin {
@@ -268,6 +270,7 @@ function newApplication(ctx: ProgramCtx, draft: Draft): Application {
     ...{ email: draft.email, name: draft.name, website: draft.website, answers: draft.answers },
     terms_version: draft.terms_version,
     consented_at: draft.terms_version === null ? null : draft.created_at,
+    group_slug: draft.group_slug,
     partner_id: null,
     note: null,
     token_hash: draft.token_hash,

@@ -1,6 +1,7 @@
-import { partners } from "../../db/schema.ts";
+import { sql } from "drizzle-orm";
+import { groups, partners } from "../../db/schema.ts";
 import { namesOf } from "../../domain/application.ts";
-import { markUnindexed } from "../../domain/partner.ts";
+import { markUnindexed, slugKey } from "../../domain/partner.ts";
 import { AppError } from "../../lib/errors.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
@@ -23,7 +24,8 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
   if (email === null || name === null)
     throw new AppError("invalid_transition", "The application's data has been deleted.");
   const slug = await makeSlug(ctx, name, email);
-  const partner: Partner = { ...newPartner(ctx, { email, slug, ...namesOf(name) }), status: "active" };
+  const group_id = await findGroup(ctx, application.group_slug);
+  const partner: Partner = { ...newPartner(ctx, { email, slug, group_id, ...namesOf(name) }), status: "active" };
   const { link, writes } = await invitationLink(ctx, { email, partner_id: partner.id });
   return {
     partner,
@@ -34,6 +36,18 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
     ],
     notices: [{ kind: "application_approved", program: ctx.program, partner, link }],
   };
+}
+
+/** The group of this slug; undefined for the default group. */
+async function findGroup({ db, programId, read }: ProgramCtx, slug: string | null): Promise<string | undefined> {
+  if (slug === null) return undefined;
+  const [[group]] = await read(
+    db
+      .select({ id: groups.id })
+      .from(groups)
+      .where(sql`${groups.program_id} = ${programId} and lower(${groups.slug}) = ${slugKey(slug)}`),
+  );
+  return group?.id;
 }
 
 /**

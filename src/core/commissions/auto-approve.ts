@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { selectRows, text } from "../../db/rows.ts";
-import { HOLD_BEGINS, programs } from "../../db/schema.ts";
+import { programs } from "../../db/schema.ts";
 import { LARGEST_BALANCE } from "../../domain/money.ts";
 import { logLine } from "../../lib/log.ts";
 import { iso } from "../../lib/time.ts";
@@ -12,7 +12,7 @@ import type { Owner, Work } from "../kernel/work.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Program } from "../kernel/rows.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
-import { daysBefore, isSettled, recordApprovals } from "../ledger/decisions.ts";
+import { isSettled, recordApprovals } from "../ledger/decisions.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
 /** Commissions in one transaction. */
@@ -24,8 +24,8 @@ interface Due extends Owner {
 }
 
 /**
- * Approves each pending, unflagged commission `auto_approve_days` after its payment was made and first seen (COM-6).
- * Two concurrent runs approve each commission once.
+ * Approves each pending, unflagged commission once its hold ends, in programs with `auto_approve_days` (COM-6). Two
+ * concurrent runs approve each commission once.
  */
 export function approveDueCommissions(ctx: Ctx): Work<Due> {
   return {
@@ -33,28 +33,57 @@ export function approveDueCommissions(ctx: Ctx): Work<Due> {
     async due(after) {
       const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.auto_approve_days} is not null
-          and exists (select 1 from commissions c
-            where c.program_id = ${programs.id} and ${isDue(ctx.now, sql`${programs.auto_approve_days}`)})`)
+          and (exists (select 1 from commissions c where c.program_id = ${programs.id} and ${isDue(ctx.now)})
+            or exists (select 1 from commissions c where c.program_id = ${programs.id} and ${HAS_NO_HOLD}))`)
         .orderBy(programs.id)
         .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program }));
     },
     async serve({ program }) {
-      return (await approveSome(forProgram(ctx, program), program)) === COMMISSIONS_AT_ONCE;
+      const own = forProgram(ctx, program);
+      const held = await holdSome(own);
+      return held || (await approveSome(own, program)) === COMMISSIONS_AT_ONCE;
     },
   };
 }
 
-/** Due: the hold began at least `days` UTC days ago. Unsettled payments wait: a new fact may flag them. */
-function isDue(now: number, days: SQL): SQL {
-  return sql`c.status = 'pending' and c.flagged = 0 and ${isSettled(sql`c.payment_id`)}
-    and ${HOLD_BEGINS} <= ${daysBefore(iso(now), days)}`;
+/**
+ * Due: the hold is over. An unsettled payment waits, because a new fact, such as a dispute, may be about to flag its
+ * commission.
+ */
+function isDue(now: number): SQL {
+  return sql`c.status = 'pending' and c.flagged = 0 and c.hold_until <= ${iso(now)} and ${isSettled(sql`c.payment_id`)}`;
 }
 
-/** Uses the current setting, because the program was read when the run began. */
+/** Commissions from before time began to approve. */
+const HAS_NO_HOLD = sql`c.status = 'pending' and c.flagged = 0 and c.hold_until is null`;
+
+/** The current setting, because the program was read when the run began. */
+const daysOf = (program_id: string) => sql`(select auto_approve_days from programs where id = ${program_id})`;
+
+/** Gives commissions without a hold the program's. Returns whether there can be more. */
+async function holdSome(ctx: ProgramCtx): Promise<boolean> {
+  const [rows] = await ctx.read(
+    selectRows(
+      ctx.db,
+      { id: text },
+      sql`select c.id from commissions c where c.program_id = ${ctx.program.id} and ${HAS_NO_HOLD}
+        limit ${literal(COMMISSIONS_AT_ONCE)}`,
+    ),
+  );
+  if (rows.length === 0) return false;
+  const begins = sql`iif(seen_at > created_at, seen_at, created_at)`;
+  const end = sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${begins}, '+' || ${daysOf(ctx.program.id)} || ' days')`;
+  const chosen = sql`(select value from json_each(${JSON.stringify(rows.map(({ id }) => id))}))`;
+  const statement = ctx.db.run(sql`update commissions set hold_until = ${end}
+    where id in ${chosen} and program_id = ${ctx.program.id} and hold_until is null`);
+  await commit(ctx, { writes: [{ statement }], occurrences: [] });
+  return rows.length === COMMISSIONS_AT_ONCE;
+}
+
 async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
-  const days = sql`(select auto_approve_days from programs where id = ${program.id})`;
-  const due = sql`from commissions c where c.program_id = ${program.id} and ${isDue(ctx.now, days)}`;
+  const due = sql`from commissions c where c.program_id = ${program.id} and ${isDue(ctx.now)}
+    and ${daysOf(program.id)} is not null`;
   let fitting = sql`select c.id as id ${due}`;
   const approve = async () => {
     const [rows] = await ctx.read(
@@ -69,7 +98,8 @@ async function approveSome(ctx: ProgramCtx, program: Program): Promise<number> {
           statement: ctx.db.run(sql`update commissions set status = 'approved', approved_at = ${stamp},
             updated_at = ${stamp}, event_id = ${eventIds(ctx.now)(sql`id`)}
             where id in ${chosen} and program_id = ${program.id} and status = 'pending' and flagged = 0
-              and ${isSettled(sql`commissions.payment_id`)} and ${HOLD_BEGINS} <= ${daysBefore(iso(ctx.now), days)}`),
+              and ${isSettled(sql`commissions.payment_id`)} and hold_until <= ${iso(ctx.now)}
+              and ${daysOf(program.id)} is not null`),
           expect: rows.length,
         },
         recordApprovals(ctx, sql`c.id in ${chosen}`),

@@ -1,16 +1,15 @@
 import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { jsonOf } from "../../db/json-object.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows } from "../../db/rows.ts";
-import { commissions, HOLD_BEGINS, partners, programs } from "../../db/schema.ts";
+import { commissions, partners } from "../../db/schema.ts";
 import {
   checkChange,
   favorsPartner,
   type ChangeableCommission,
   type CommissionChange,
 } from "../../domain/commission-change.ts";
-import type { CommissionStatus } from "../../domain/commission.ts";
+import { holdUntil, type CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -18,13 +17,13 @@ import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { isTimed, readPage, type PagedList } from "../kernel/list-page.ts";
+import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { viewCommission, viewCommissionRow, type CommissionView } from "../kernel/views.ts";
-import { daysAfter, hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
+import { viewCommission, type CommissionView } from "../kernel/views.ts";
+import { hasDifferences, recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { commissionChanged, commissionCreated, type ChangedCommission } from "../ledger/plan.ts";
 import { throwFailure, settleEach } from "../ledger/settle.ts";
@@ -51,26 +50,19 @@ export interface ManualCommission {
   note: string;
 }
 
-type CommissionRow = ReturnType<typeof viewCommissionRow>;
-
-/** A list in the form of `viewCommission`. The program is looked up once a page, if a commission on it is pending. */
-function listOf(ctx: Reader, name: "commissions" | "flagged"): PagedList<CommissionView> {
-  const end = daysAfter(
-    HOLD_BEGINS,
-    sql`(select auto_approve_days from ${programs} where ${programs.id} = ${ctx.programId})`,
-  );
-  const hold_until = sql<string>`ifnull(iif(status = 'pending' and flagged = 0, '"' || ${end} || '"', null), 'null')`;
-  const row = jsonOf<typeof commissions, CommissionRow, CommissionView>(commissions, viewCommissionRow, { hold_until });
-  return { name, kind: "commission", table: commissions, row };
-}
+const LIST = pagedList("commissions", "commission", commissions, viewCommission);
+const FLAGGED = { ...LIST, name: "flagged" as const };
 
 /** The program's commissions, newest first: an id carries the time of the payment. */
 export async function listCommissions(ctx: Reader, filter: CommissionFilter): Promise<PageOfTexts<CommissionView>> {
   const { partner_id, payout_id, provider } = filter;
   const isNarrowed = [partner_id, payout_id, provider].some((value) => value !== undefined);
   const narrowed = isNarrowed || filter.flagged === false || isTimed(filter);
-  const list = listOf(ctx, filter.flagged ? "flagged" : "commissions");
-  return readPage(ctx, list, filter, { conditions: matchCommissions(ctx, filter), state: filter.status, narrowed });
+  return readPage(ctx, filter.flagged ? FLAGGED : LIST, filter, {
+    conditions: matchCommissions(ctx, filter),
+    state: filter.status,
+    narrowed,
+  });
 }
 
 /** The condition for the program's commissions that match. */
@@ -93,12 +85,9 @@ export function matchCommissions(ctx: Reader, match: CommissionMatch): SQL | und
 }
 
 export async function getCommission(caller: Caller, id: string): Promise<CommissionView> {
-  const [{ program }, [commission]] = await prove(
-    caller,
-    caller.db.select().from(commissions).where(owned(caller, id)),
-  );
+  const [[commission]] = await caller.read(caller.db.select().from(commissions).where(owned(caller, id)));
   if (!commission) throw notFound("commission");
-  return viewCommission(commission, program);
+  return viewCommission(commission);
 }
 
 /**
@@ -148,11 +137,11 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     });
     return { ctx, after, unsettled: differing };
   });
-  if (unsettled.length === 0) return viewCommission(after, ctx.program);
+  if (unsettled.length === 0) return viewCommission(after);
   throwFailure(await settleEach(ctx, unsettled));
   // A difference may have been folded into its sale.
   const { rows } = await readAllJudged(ctx, [id]);
-  return viewCommission(rows[0] ?? after, ctx.program);
+  return viewCommission(rows[0] ?? after);
 }
 
 /** @throws `forbidden` for a key without `payouts` if the change favors the partner, or may for a missing row. */
@@ -233,6 +222,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
       event_id: newId("event", ctx.now),
       created_at: stamp,
       seen_at: "",
+      hold_until: holdUntil({ created_at: stamp, seen_at: "" }, ctx.program.auto_approve_days),
       approved_at: null,
       paid_at: null,
       updated_at: stamp,
@@ -243,9 +233,9 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
         refuseWhere(ctx, sql`not exists (select 1 from partners where id = ${partner.id} and status = 'active')`),
       ],
       occurrences: [commissionCreated(commission)],
-      result: viewCommission(commission, ctx.program),
+      result: viewCommission(commission),
     });
-    return viewCommission(commission, ctx.program);
+    return viewCommission(commission);
   });
 }
 

@@ -8,6 +8,7 @@ import { COMMISSION, type Commission } from "../../resources/commission.ts";
 import { ENDPOINT, type Endpoint } from "../../resources/endpoint.ts";
 import type { AnyField, Fields } from "../../resources/field.ts";
 import { FLOW, type Flow } from "../../resources/flow.ts";
+import { GROUP, type Group } from "../../resources/group.ts";
 import { PARTNER, type Partner } from "../../resources/partner.ts";
 import { PAYOUT, type Payout } from "../../resources/payout.ts";
 import { PROGRAM, type ProgramColumns } from "../../resources/program.ts";
@@ -19,6 +20,7 @@ interface Rows {
   program: ProgramColumns;
   member: Member;
   flow: Flow;
+  group: Group;
   code: PartnerCode;
   endpoint: Endpoint;
   commission: Commission;
@@ -27,7 +29,7 @@ interface Rows {
 }
 
 const FIELDS: Record<keyof Rows, Fields> = {
-  ...{ application: APPLICATION, partner: PARTNER, program: PROGRAM, member: MEMBER, flow: FLOW },
+  ...{ application: APPLICATION, partner: PARTNER, program: PROGRAM, member: MEMBER, flow: FLOW, group: GROUP },
   ...{ code: CODE, endpoint: ENDPOINT, commission: COMMISSION, payout: PAYOUT, claim: CLAIM },
 };
 

@@ -49,6 +49,8 @@ export function conflictIn(error: unknown): CommitConflict | null {
     const unique = /UNIQUE constraint failed: ([^:]+?)(?:: SQLITE|$)/.exec(at.message);
     if (unique) return new CommitConflict("unique", unique[1]!.trim());
     if (/CHECK constraint failed: lost_race/.test(at.message)) return new CommitConflict("lost_race", "guard");
+    // Triggers: a group was deleted, or got a partner, meanwhile.
+    if (/group is (?:gone|in use)/.test(at.message)) return new CommitConflict("lost_race", "groups");
   }
   return null;
 }

@@ -10,6 +10,7 @@ export type { Commission } from "../../resources/commission.ts";
 export type { Endpoint } from "../../resources/endpoint.ts";
 export type { AuditEvent } from "../../resources/event.ts";
 export type { Flow } from "../../resources/flow.ts";
+export type { Group } from "../../resources/group.ts";
 export type { Partner } from "../../resources/partner.ts";
 export type { Payment } from "../../resources/payment.ts";
 export type { Payout } from "../../resources/payout.ts";

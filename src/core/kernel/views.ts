@@ -1,7 +1,6 @@
 /** Row → API object, in the API and in outbound webhooks alike: the columns that the row's resource reads. */
 
 import { VISITOR, type Actor } from "../../domain/actor.ts";
-import { holdUntil } from "../../domain/commission.ts";
 import type { EVENTS, EventPayloads, OutboundEventType } from "../../domain/event.ts";
 import { givenConditions, type Condition } from "../../domain/flow.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
@@ -14,6 +13,7 @@ import { ENDPOINT } from "../../resources/endpoint.ts";
 import { EVENT } from "../../resources/event.ts";
 import { columnsWith, pick, type Fields, type ViewOf } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
+import { GROUP } from "../../resources/group.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
@@ -29,6 +29,7 @@ import type {
   Commission,
   Endpoint,
   Flow,
+  Group,
   Member,
   Partner,
   PartnerCode,
@@ -89,6 +90,8 @@ export function viewFlow(flow: Flow): Omit<Flow, "conditions"> & { conditions: C
   return { ...viewFlowRow(flow), conditions: givenConditions(flow) };
 }
 
+export const viewGroup = viewBy<Group, typeof GROUP>(GROUP);
+
 export const viewCode = viewBy<PartnerCode, typeof CODE>(CODE);
 export const viewProduct = viewBy<Product, typeof PRODUCT>(PRODUCT);
 
@@ -125,16 +128,8 @@ export function viewEvent(event: AuditEvent): Omit<AuditEvent, "actor"> & { acto
 /** The signing secret is not among the fields: only the create and rotate replies show it. */
 export const viewEndpoint = viewBy<Endpoint, typeof ENDPOINT>(ENDPOINT);
 
-export const viewCommissionRow = viewBy<Commission, typeof COMMISSION>(COMMISSION);
-
-/** The program's fields that decide how long a commission is on hold. */
-type HoldRules = Pick<Program, "auto_approve_days">;
-
-/** The full record (COM-9), by the current settings. */
-export function viewCommission(commission: Commission, { auto_approve_days }: HoldRules) {
-  return { ...viewCommissionRow(commission), hold_until: holdUntil(commission, auto_approve_days) };
-}
-
+/** The full record (COM-9). */
+export const viewCommission = viewBy<Commission, typeof COMMISSION>(COMMISSION);
 export type CommissionView = ReturnType<typeof viewCommission>;
 
 /** A commission's part of an audit event. */
@@ -162,6 +157,7 @@ export function viewCommissionData(commission: Commission) {
     revenue: commission.txn_amount_cents,
     status: commission.status,
     currency: commission.currency,
+    hold_until: commission.hold_until,
   };
 }
 
@@ -203,7 +199,7 @@ export type PaymentView = ReturnType<typeof viewPayment>;
  * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
  * rate and the arithmetic, or the reason why there is no commission (PAY-14).
  */
-export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[], program: HoldRules) {
+export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[]) {
   const { decision } = payment;
   return {
     ...viewPayment(payment),
@@ -214,15 +210,18 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
       candidates: decision?.candidates ?? [],
       partner_id: payment.partner_id,
       partner_slug: decision?.partner_slug ?? null,
+      group_id: decision?.group_id ?? null,
+      group_slug: decision?.group_slug ?? null,
       flows: decision?.flows ?? [],
       flow_id: decision?.flow_id ?? null,
       rate: decision?.rate ?? null,
+      hold: decision?.hold ?? null,
       txn_amount_cents: payment.txn_amount_cents,
       adjusted_cents: payment.adjusted_cents,
       amount_cents: decision?.amount_cents ?? null,
       arithmetic: decision?.arithmetic ?? null,
     },
-    commissions: rows.map((row) => viewCommission(row, program)),
+    commissions: rows.map(viewCommission),
   };
 }
 
@@ -230,10 +229,9 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
 export function viewClaimWithPayments(
   claim: SaleClaim,
   payments: readonly { payment: Payment; commissions: readonly Commission[] }[],
-  program: HoldRules,
 ) {
   return {
     ...viewClaim(claim),
-    payments: payments.map(({ payment, commissions }) => viewPaymentWithTrace(payment, commissions, program)),
+    payments: payments.map(({ payment, commissions }) => viewPaymentWithTrace(payment, commissions)),
   };
 }

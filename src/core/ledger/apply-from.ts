@@ -6,8 +6,15 @@ import { payments, programs } from "../../db/schema.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { Decision } from "../../domain/payment.ts";
-import { RULE_COLUMNS, type PartnerRules, type ProgramRules, type RuleSource } from "../../domain/rules.ts";
+import {
+  RULE_COLUMNS,
+  type GroupRules,
+  type PartnerRules,
+  type ProgramRules,
+  type RuleSource,
+} from "../../domain/rules.ts";
 import { invalidField } from "../../lib/errors.ts";
+import { pick } from "../../resources/field.ts";
 import { firstIdAt, ID_PREFIXES } from "../../lib/id.ts";
 import { DAY, iso, utcDay } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
@@ -26,9 +33,15 @@ export interface ApplyFrom {
   apply_from?: number | undefined;
 }
 
+/** The columns of a partner that can apply from an earlier time, each without the other. */
+export const APPLIED_COLUMNS = ["commission_pct", "group_id"] as const;
+export type AppliedColumn = (typeof APPLIED_COLUMNS)[number];
+
+/** A rule after a change. `group` is the one of the partner after the change. */
 export type ChangedRule =
   | { source: "flow"; flow: Flow }
-  | { source: "partner"; partner_id: string; rules: PartnerRules }
+  | { source: "partner"; partner_id: string; rules: PartnerRules; applied: readonly AppliedColumn[]; group: GroupRules }
+  | { source: "group"; rules: GroupRules }
   | { source: "program"; rules: ProgramRules };
 
 /** Payments that are marked in one transaction; those of the change's own are settled while its caller waits. */
@@ -72,7 +85,7 @@ export function applyFrom(ctx: ProgramCtx, rule: ChangedRule, { apply_from }: { 
   return [
     {
       statement: ctx.db.run(sql`insert into past_rules (program_id, partner_id, valid_until, rules, applies_from)
-        values (${ctx.program.id}, ${partner_id}, ${iso(ctx.now)}, ${JSON.stringify(keptOf(rule))}, ${apply_from})`),
+        values (${ctx.program.id}, ${partner_id}, ${iso(ctx.now)}, ${JSON.stringify(appliedOf(rule))}, ${apply_from})`),
     },
     {
       statement: ctx.db.run(sql`insert into rule_applications
@@ -157,27 +170,40 @@ export async function previewApplied(
 /** The state once the rule is applied: the current rule, and the two newest changes, which end its versions. */
 function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): LedgerState {
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
-  const withPast = (before: ChangedRule) =>
-    [before, rule].map((one, place) => ({
-      seq: Number.MAX_SAFE_INTEGER - 1 + place,
-      ...{ partner_id, valid_until: apply_from, rules: JSON.stringify(keptOf(one)) },
-      applies_from: one === rule ? apply_from : null,
-    }));
+  const withPast = (before: ChangedRule) => {
+    const seq = Number.MAX_SAFE_INTEGER - 1;
+    const of = { partner_id, valid_until: apply_from };
+    return [
+      ...state.past,
+      { seq, ...of, rules: JSON.stringify(keptOf(before)), applies_from: null },
+      { seq: seq + 1, ...of, rules: JSON.stringify(appliedOf(rule)), applies_from: apply_from },
+    ];
+  };
   if (rule.source === "program") {
-    const past = withPast({ source: "program", rules: state.settings });
-    return { ...state, past: [...state.past, ...past], settings: rule.rules };
+    return { ...state, past: withPast({ source: "program", rules: state.settings }), settings: rule.rules };
   }
   if (rule.source === "flow") {
     const others = state.flows.filter(({ id }) => id !== rule.flow.id);
     const flow = state.flows.find(({ id }) => id === rule.flow.id) ?? { ...rule.flow, active: false };
-    return { ...state, past: [...state.past, ...withPast({ source: "flow", flow })], flows: [...others, rule.flow] };
+    return { ...state, past: withPast({ source: "flow", flow }), flows: [...others, rule.flow] };
+  }
+  const others = (of: GroupRules) => state.groups.filter(({ id }) => id !== of.id);
+  if (rule.source === "group") {
+    const before = state.groups.find(({ id }) => id === rule.rules.id);
+    if (!before) return state;
+    const past = withPast({ source: "group", rules: before });
+    return { ...state, past, groups: [...others(before), rule.rules] };
   }
   const before = state.partners.find(({ id }) => id === partner_id);
   if (!before) return state;
-  const past = withPast({ source: "partner", partner_id, rules: before });
-  const { commission_pct } = rule.rules;
-  const partners = state.partners.map((one) => (one.id === partner_id ? { ...one, commission_pct } : one));
-  return { ...state, past: [...state.past, ...past], partners };
+  const past = withPast({ ...rule, rules: before });
+  const partners = state.partners.map((one) => (one.id === partner_id ? { ...one, ...appliedOf(rule) } : one));
+  return { ...state, past, partners, groups: [...others(rule.group), rule.group] };
+}
+
+/** The row of an application: of a partner only the columns that apply from the earlier time. */
+function appliedOf(rule: ChangedRule): Record<string, unknown> {
+  return rule.source === "partner" ? pick(rule.rules, rule.applied) : keptOf(rule);
 }
 
 /** In the form of the triggers of `past_rules`. */
@@ -226,8 +252,16 @@ function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: 
 function concerned(source: RuleSource, own: SQL): SQL {
   if (source === "flow") return sql`true`;
   if (source === "program") return sql`decision ->> '$.rate.source' = 'program'`;
-  return sql`(decision ->> '$.rate.source' <> 'flow'
-    and partner_id = (select partner_id from rule_applications where ${own}))`;
+  const applied = (value: SQL) => sql`(select ${value} from (select * from rule_applications where ${own}) r
+    cross join past_rules a on a.seq = r.seq)`;
+  if (source === "group") {
+    const group_id = applied(sql`a.rules ->> '$.id'`);
+    return sql`(decision ->> '$.rate.source' in ('group', 'program')
+      and coalesce(decision ->> '$.group_id', ${group_id}) = ${group_id})`;
+  }
+  // Flows compare the group too.
+  return sql`(partner_id = ${applied(sql`r.partner_id`)}
+    and (decision ->> '$.rate.source' <> 'flow' or ${applied(sql`a.rules ->> '$.group_id'`)} is not null))`;
 }
 
 interface Applying extends Owner {

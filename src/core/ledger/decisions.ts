@@ -79,16 +79,6 @@ export function hasDifferences(payment_id: SQL): SQL {
   return sql`exists (select 1 from commissions k where k.payment_id = ${payment_id} and k.kind = 'clawback')`;
 }
 
-/** The latest start of a hold that has ended at `instant` (COM-6); null if `days` is. */
-export function daysBefore(instant: string, days: SQL): SQL {
-  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '-' || ${days} || ' days')`;
-}
-
-/** The end of a hold that began at `instant`; null if `days` is. */
-export function daysAfter(instant: SQL, days: SQL): SQL {
-  return sql`strftime('%Y-%m-%dT%H:%M:%fZ', ${instant}, '+' || ${days} || ' days')`;
-}
-
 /** Whether the rows of a payment match its facts and decisions; true for a row without a payment. */
 export function isSettled(payment_id: SQL): SQL {
   return sql`not exists (select 1 from payments u where u.id = ${payment_id} and u.settled_revision < u.facts_revision)`;

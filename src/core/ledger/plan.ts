@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { commissions, payments } from "../../db/schema.ts";
-import { isEarned, isLocked, planRows, mergeReview, type ReviewState } from "../../domain/commission.ts";
+import { holdUntil, isEarned, isLocked, planRows, mergeReview, type ReviewState } from "../../domain/commission.ts";
 import { resultOfDecisions } from "../../domain/decision.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { Decision, Outcome } from "../../domain/payment.ts";
@@ -199,8 +199,8 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
       txn_amount_cents: payment.txn_amount_cents,
       flow_id: rule?.rate ? rule.flow_id : row.flow_id,
       rate: rule?.rate ?? row.rate,
-      created_at: payment.created_at,
-      seen_at: firstSeenAt(settling.state),
+      ...datesOf(settling),
+      ...(rule?.hold ? { hold_until: holdUntil(datesOf(settling), rule.hold.days) } : {}),
       ...mergeReview(row, reasons),
     };
     planned.push(changeRow(settling, row, patch));
@@ -271,8 +271,9 @@ function addRow(ctx: ProgramCtx, commission: ChangedCommission): Planned {
   };
 }
 
-function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[] {
-  const { rate, flow_id } = decision.record;
+function newSale(settling: Settling): Planned[] {
+  const { ctx, state, decision, payment, desired } = settling;
+  const { rate, flow_id, hold } = decision.record;
   if (!desired || !rate) return [];
   const decisions = state.decisions.filter(({ partner_id }) => partner_id === desired.partner_id);
   const judged = resultOfDecisions(decisions);
@@ -287,8 +288,8 @@ function newSale({ ctx, state, decision, payment, desired }: Settling): Planned[
       kind: decision.state.event === "lead_created" ? "lead" : "sale",
       txn_amount_cents: payment.txn_amount_cents,
       rate,
-      created_at: payment.created_at,
-      seen_at: firstSeenAt(state),
+      ...datesOf(settling),
+      hold_until: holdUntil(datesOf(settling), hold?.days ?? null),
       // Later decisions are dated after this, and so after the recorded ones.
       updated_at: iso(Math.max(ctx.now, ...decisions.map((one) => Date.parse(one.created_at)))),
     }),
@@ -352,13 +353,18 @@ function blank(ctx: ProgramCtx, id: string) {
     event_id: newId("event", ctx.now),
     created_at: iso(ctx.now),
     seen_at: "",
+    hold_until: null,
     approved_at: null,
     paid_at: null,
     updated_at: iso(ctx.now),
   };
 }
 
-/** When the service first saw the payment: the earliest of its rows, the same in any order of its events. */
-function firstSeenAt({ payments: rows }: LedgerState): string {
-  return rows.map(({ seen_at }) => seen_at).toSorted()[0]!;
+/**
+ * When the payment was made, and when the service first saw it: the earliest of its rows, the same in any order of its
+ * events.
+ */
+function datesOf({ state, payment }: Settling) {
+  const [seen_at = ""] = state.payments.map((row) => row.seen_at).toSorted();
+  return { created_at: payment.created_at, seen_at };
 }

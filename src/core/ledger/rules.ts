@@ -5,16 +5,20 @@ import { nullable, selectRows, text, whole, type Columns } from "../../db/rows.t
 import type { Flow } from "../../domain/flow.ts";
 import type { Rules } from "../../domain/payment.ts";
 import {
-  withoutBackdated,
+  columnAt,
   flowsAt,
   newestApplied,
   rulesAt,
   rulesSince,
   UNPAID_SEEN,
+  withoutBackdated,
+  type GroupRules,
   type PartnerRules,
+  type PastRule,
   type ProgramRules,
   type RuleTime,
 } from "../../domain/rules.ts";
+import { ID_PREFIXES } from "../../lib/id.ts";
 import type { Reader } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import type { LedgerState, PastRow } from "./state.ts";
@@ -25,13 +29,18 @@ export interface KnownRules {
   past: readonly KeptRow[];
   settings: ProgramRules;
   partners: readonly (PartnerRules & { id: string })[];
+  /** The current rules of the groups that the partners belong to, or belonged to by `past`. */
+  groups: readonly GroupRules[];
 }
 
 type KeptRow = ReturnType<typeof parseRules>[number];
 
-/** The rule of a row: a flow has an id, a partner's row has the partner's. */
+/** The rule of a row: a flow and a group have an id, a partner's row has the partner's. */
 export function parseRules(past: readonly PastRow[]) {
-  return past.map((row) => ({ ...row, rules: JSON.parse(row.rules) as ProgramRules & PartnerRules & Flow }));
+  return past.map((row) => ({
+    ...row,
+    rules: JSON.parse(row.rules) as ProgramRules & PartnerRules & GroupRules & Flow,
+  }));
 }
 
 const PAST_ROW: Columns<PastRow> = {
@@ -69,25 +78,44 @@ export function firstSeen({ payments, newest }: Pick<LedgerState, "payments" | "
 export function rulesOf(state: KnownRules, time: RuleTime, upTo = Infinity): Rules {
   const past = state.past.filter(({ seq, applies_from }) => applies_from === null || seq <= upTo);
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
-  const ofFlow = (row: (typeof past)[number]) => "id" in row.rules;
-  const ofSettings = ofProgram.filter((row) => !ofFlow(row));
-  const asSet = rulesAt(time, withoutBackdated(ofSettings), state.settings);
+  const ofKind = (kind: "flow" | "group") =>
+    ofProgram.filter(({ rules }) => rules.id?.startsWith(`${ID_PREFIXES[kind]}_`));
+  const ofSettings = ofProgram.filter(({ rules }) => rules.id === undefined);
+  const asSet = withoutBackdated(ofSettings);
+  const { attribution, code_precedence } = rulesAt<ProgramRules>(time, asSet, state.settings);
   return {
-    // Only a rate or a flow can apply from an earlier time, not other settings or states.
+    // Only a rate, a flow or a group's partner can apply from an earlier time, not other settings or states.
     program: {
-      default_commission_pct: rulesAt(time, ofSettings, state.settings).default_commission_pct,
-      attribution: asSet.attribution,
-      code_precedence: asSet.code_precedence,
+      default_commission_pct: columnAt("default_commission_pct", time, ofSettings, state.settings),
+      ...{ attribution, code_precedence },
+      auto_approve_days: columnAt("auto_approve_days", time, asSet, state.settings),
     },
-    flows: flowsAt(time, ofProgram.filter(ofFlow), state.flows),
+    flows: flowsAt(time, ofKind("flow"), state.flows),
     ofPartner: (id) => {
       const partner = state.partners.find((row) => row.id === id);
       if (!partner) throw new Error("a partner that no reference names");
       const own = past.filter(({ partner_id }) => partner_id === id);
-      const { commission_pct } = rulesAt<PartnerRules>(time, own, partner);
+      const commission_pct = columnAt("commission_pct", time, own, partner);
+      const group_id = columnAt("group_id", time, own, partner);
+      const group = groupAt(time, ofKind("group"), state.groups, group_id);
       const [{ slug, status } = partner, ...since] = rulesSince<PartnerRules>(time, own, partner);
-      return { commission_pct, slug, status, hasTurnedActive: since.some((rules) => rules.status === "active") };
+      return { commission_pct, group, slug, status, hasTurnedActive: since.some((one) => one.status === "active") };
     },
     applied: newestApplied(time, past),
   };
+}
+
+/** A group's rules when a payment was made. A deleted group's last ones are among `past`. */
+function groupAt(
+  time: RuleTime,
+  past: readonly PastRule<GroupRules>[],
+  groups: readonly GroupRules[],
+  group_id: string,
+): GroupRules | null {
+  const own = past.filter(({ rules }) => rules.id === group_id);
+  const current = groups.find(({ id }) => id === group_id) ?? own.toSorted((a, b) => b.seq - a.seq)[0]?.rules;
+  if (!current) return null;
+  const commission_pct = columnAt("commission_pct", time, own, current);
+  const hold_days = columnAt("hold_days", time, withoutBackdated(own), current);
+  return { id: group_id, slug: current.slug, commission_pct, hold_days };
 }

@@ -12,7 +12,7 @@ import type { CodeFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import type { PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
+import type { GroupRules, PartnerRules, PastRule, ProgramRules } from "../../domain/rules.ts";
 import type { TwinFact } from "../../domain/twin.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
@@ -45,6 +45,8 @@ export interface LedgerState {
   /** The current settings of the program, from the same read. */
   settings: ProgramRules;
   partners: NamedPartner[];
+  /** The groups that the partners belong to, or belonged to by `past`, as they are now. */
+  groups: GroupRules[];
   /** The promotion codes that the facts carry, and their possible holders. */
   codes: Codes;
 }
@@ -56,6 +58,9 @@ export interface PastRow extends PastRule<string> {
   partner_id: string;
   applies_from: string | null;
 }
+
+/** A row of a partner and its group, null if the group is deleted. */
+type Grouped<Row> = Row & { group: GroupRules | null };
 
 /**
  * Reads the complete input of a payment's ledger, null if there is no such payment; and whether the event that is to be
@@ -89,6 +94,9 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
   );
   if (!first) return null;
   const { newest, ...settings } = all<Settings>("settings")[0]!;
+  const partners = all<Grouped<NamedPartner>>("partner");
+  const past = all<Grouped<PastRow>>("past");
+  const groups = new Map([...partners, ...past].flatMap(({ group }) => (group ? [[group.id, group]] : [])));
   return {
     payments: [first, ...more],
     facts,
@@ -97,10 +105,11 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     decisions: sorted(all<SaleDecision>("decision"), ({ created_at, id }) => created_at + id),
     granted: all("granted"),
     flows: all("flow"),
-    past: all("past"),
+    past,
     newest,
     settings,
-    partners: all("partner"),
+    partners,
+    groups: [...groups.values()],
     codes: codesKnown(all("code"), all("held_code")),
   };
 }
@@ -135,13 +144,19 @@ const FLOW = jsonObject<Flow>(getTableColumns(flows));
 const DECISION = jsonFields<SaleDecision>({
   ...{ id: sql`id`, partner_id: sql`partner_id`, kind: sql`kind`, detail: sql`detail`, created_at: sql`created_at` },
 });
-const PARTNER = jsonFields<NamedPartner>({
+/** The rules of the group with the id `of`; null without one. */
+const groupObject = (of: SQL) =>
+  sql`json((select ${jsonFields<GroupRules>({
+    ...{ id: sql`g.id`, slug: sql`g.slug`, commission_pct: sql`g.commission_pct`, hold_days: sql`g.hold_days` },
+  })} from groups g where g.id = ${of}))`;
+const PARTNER = jsonFields<Grouped<NamedPartner>>({
   ...{ id: sql`id`, slug: sql`slug`, email: sql`email`, payout_email: sql`payout_email` },
   ...{ status: sql`status`, commission_pct: sql`commission_pct`, slug_key: sql`e.value ->> 2` },
+  ...{ group_id: sql`group_id`, group: groupObject(sql`group_id`) },
 });
-const PAST = jsonFields<PastRow>({
+const PAST = jsonFields<Grouped<PastRow>>({
   ...{ seq: sql`seq`, partner_id: sql`partner_id`, valid_until: sql`valid_until`, rules: sql`rules` },
-  applies_from: sql`applies_from`,
+  ...{ applies_from: sql`applies_from`, group: groupObject(sql`rules ->> '$.group_id'`) },
 });
 const TWIN = jsonFields<TwinFact>({ payment: sql`e.value ->> 3`, fact: sql`json(data)` });
 const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
@@ -152,6 +167,7 @@ const SETTINGS = jsonFields<Settings>({
   default_commission_pct: sql`default_commission_pct`,
   attribution: sql`attribution`,
   code_precedence: sql`code_precedence`,
+  auto_approve_days: sql`auto_approve_days`,
   newest: NEWEST_CHANGE,
 });
 

@@ -12,6 +12,7 @@ type ListName = typeof listCounts.$inferSelect.list;
 /** The column that splits a list into states, with its index; `only` is a partial index's condition. */
 const LISTS: Record<ListName, { table: string; column: string; index: string; only: string }> = {
   partners: { table: "partners", column: "status", index: "partners_status", only: "true" },
+  partner_groups: { table: "partners", column: "group_id", index: "partners_group", only: "true" },
   payments: { table: "payments", column: "outcome", index: "payments_outcome", only: "true" },
   leads: { table: "payments", column: "outcome", index: "payments_leads", only: "event = 'lead_created'" },
   commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },

@@ -1,8 +1,6 @@
 import { sql } from "drizzle-orm";
 import { amount, nullable, selectRows, text } from "../../db/rows.ts";
-import { HOLD_BEGINS } from "../../db/schema.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
-import { endOfHold } from "../../domain/commission.ts";
 import { addUp, NOTHING, subtract, type Cents } from "../../domain/money.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -13,7 +11,7 @@ export interface Earnings {
   currency: string;
   /** Pending until a person approves. */
   review_cents: Cents;
-  /** Pending until the hold of `auto_approve_days` ends. */
+  /** Pending until the hold ends and time approves it. */
   held_cents: Cents;
   /** When (ISO 8601) the hold of the first and of the last held commission ends; null if no commission is held. */
   held: { first: string; last: string } | null;
@@ -25,7 +23,7 @@ export interface Earnings {
 
 interface Pending {
   currency: string;
-  /** When the first and the last hold of a pending commission without a flag began. */
+  /** When the first and the last hold of a pending commission without a flag ends. */
   first: string | null;
   last: string | null;
   /** The sum of the flagged commissions. */
@@ -43,8 +41,8 @@ export function selectPending(ctx: ProgramCtx, partner_id: string) {
         select min(currency) ${plain} > ''
         union all
         select (select min(currency) ${plain} > held.name) from held where held.name is not null)
-      select name as currency, (select min(${HOLD_BEGINS}) ${plain} = held.name) as first,
-        (select max(${HOLD_BEGINS}) ${plain} = held.name) as last, 0 as flagged
+      select name as currency, (select min(hold_until) ${plain} = held.name) as first,
+        (select max(hold_until) ${plain} = held.name) as last, 0 as flagged
       from held where name is not null
       union all
       select currency, null, null, sum(amount_cents)
@@ -71,10 +69,7 @@ export function earningsOf(
         currency,
         review_cents,
         held_cents: auto_approve_days === null ? NOTHING : subtract(at("pending"), flagged),
-        held:
-          auto_approve_days === null || !span
-            ? null
-            : { first: endOfHold(span.first!, auto_approve_days), last: endOfHold(span.last!, auto_approve_days) },
+        held: auto_approve_days === null || !span ? null : { first: span.first!, last: span.last! },
         payable_cents: at("payable"),
         in_payout_cents: at("in_payout"),
         paid_cents: at("paid"),

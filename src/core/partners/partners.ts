@@ -2,10 +2,11 @@ import { and, eq, sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows, whole } from "../../db/rows.ts";
-import { partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
+import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import { searchText, slugKey, markUnindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
-import { AppError, notFound } from "../../lib/errors.ts";
+import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import type { GroupRules } from "../../domain/rules.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { rowOf, type InputOf, type PatchOf } from "../../resources/field.ts";
 import { PARTNER } from "../../resources/partner.ts";
@@ -17,13 +18,20 @@ import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Partner } from "../kernel/rows.ts";
+import type { Partner, Program } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
+import {
+  APPLIED_COLUMNS,
+  appliedFrom,
+  applyFrom,
+  settleApplied,
+  type AppliedColumn,
+  type ApplyFrom,
+} from "../ledger/apply-from.ts";
 import { accountSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
@@ -31,7 +39,7 @@ import { selectSearchedPartners } from "../kernel/partner-search.ts";
 
 export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
-/** `apply_from` applies to `commission_pct`. */
+/** `apply_from` applies to `commission_pct` and `group_id`. */
 export type PartnerPatch = PatchOf<Partner, typeof PARTNER> & ApplyFrom;
 
 export interface PartnerWithStats {
@@ -49,6 +57,7 @@ export interface PartnerWithStats {
 export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
   return act(caller, async (ctx) => {
     if (PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
+    if (input.group_id !== undefined) await requireGroup(ctx, input.group_id);
     const partner = newPartner(ctx, input);
     const row = { ...partner, search_text: markUnindexed(partner.search_text) };
     await commitPartner(ctx, {
@@ -65,12 +74,13 @@ const PAYOUT_FIELDS = ["payout_method", "payout_email"] as const;
 const LEADING_TO_PAYOUTS = [...PAYOUT_FIELDS, "email"] as const;
 
 /** Builds the row of a new partner. */
-export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: string } }, input: PartnerInput): Partner {
+export function newPartner(ctx: NewPartnerCtx, input: PartnerInput): Partner {
   const stamp = iso(ctx.now);
   const partner: Partner = {
     id: newId("partner", ctx.now),
     program_id: ctx.program.id,
     ...rowOf<Partner, typeof PARTNER>(PARTNER, input),
+    group_id: input.group_id ?? ctx.program.default_group_id,
     status: "invited",
     provider_a_account_id: null,
     search_text: "",
@@ -81,6 +91,25 @@ export function newPartner(ctx: Pick<ProgramCtx, "now"> & { program: { id: strin
   return partner;
 }
 
+interface NewPartnerCtx extends Pick<ProgramCtx, "now"> {
+  program: Pick<Program, "id" | "default_group_id">;
+}
+
+/** @throws `validation_failed` for another program's group. */
+async function requireGroup(ctx: ProgramCtx, id: string): Promise<GroupRules> {
+  const [[group]] = await ctx.read(selectGroupRules(ctx, id));
+  if (!group) throw invalidField("group_id", "No such group.");
+  return group;
+}
+
+function selectGroupRules({ db, programId }: Reader, id: string) {
+  const { slug, commission_pct, hold_days } = groups;
+  return db
+    .select({ id: groups.id, slug, commission_pct, hold_days })
+    .from(groups)
+    .where(and(eq(groups.id, id), sql`${groups.program_id} = ${programId}`));
+}
+
 /** The text that `search` searches, of a partner as it is now (PART-5). */
 export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
   return searchText(partner);
@@ -88,21 +117,26 @@ export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
 
 export interface PartnerFilter extends PageRequest {
   status?: PartnerStatus | undefined;
+  group_id?: string | undefined;
   /** A part of one of `SEARCHED_COLUMNS`, or of the whole name, ignoring case and accents. */
   search?: string | undefined;
 }
 
 const LIST = pagedList("partners", "partner", partners, viewPartner);
+const IN_GROUP = { ...LIST, name: "partner_groups" as const };
 
 /** Lists the program's partners, newest first. */
 export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
+  const { status, group_id } = filter;
+  const isOfGroup = group_id !== undefined;
   const conditions = and(
     filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
-    filter.status === undefined ? undefined : eq(partners.status, filter.status),
+    group_id === undefined ? undefined : sql`${filter.search ? sql`+` : sql``}${partners.group_id} = ${group_id}`,
+    status === undefined ? undefined : sql`${isOfGroup ? sql`+` : sql``}${partners.status} = ${status}`,
     filter.search ? selectSearchedPartners(ctx, filter.search) : undefined,
   );
-  const narrowed = Boolean(filter.search);
-  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
+  const narrowed = Boolean(filter.search) || (isOfGroup && status !== undefined);
+  return readPage(ctx, isOfGroup ? IN_GROUP : LIST, filter, { conditions, state: group_id ?? status, narrowed });
 }
 
 /** Returns one partner with the sums of all commissions, by currency, and the number of recorded clicks. */
@@ -167,11 +201,12 @@ async function changePartner(
         ),
     );
     if (!before) throw notFound("partner");
-    const always = apply_from === undefined ? [] : ["commission_pct"];
+    const always = apply_from === undefined ? [] : APPLIED_COLUMNS.filter((column) => all[column] !== undefined);
     const patch: typeof all = pickChanged(before, all, { shown, together: [PAYOUT_FIELDS], always });
     const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
     if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
-    const from = appliedFrom(ctx, apply_from, patch.commission_pct !== undefined);
+    const applied = APPLIED_COLUMNS.filter((column) => patch[column] !== undefined);
+    const from = appliedFrom(ctx, apply_from, applied.length > 0);
     const was = before.status;
     const isLeft = Object.keys(given).length === 0 || (only !== undefined && was !== only);
     if (isLeft) return { ctx, partner: before, was, activated: false, taken: null };
@@ -199,7 +234,7 @@ async function changePartner(
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
-    writes.push(...applyFrom(ctx, { source: "partner", partner_id: id, rules: after }, from));
+    if (applied.length > 0) writes.push(...(await planRules(ctx, after, applied, from)));
     const taken = PAYOUT_FIELDS.some((field) => patch[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
     if (taken) writes.push(...taken.writes);
     const changed = partnerChanged(before, after, taken, type, from);
@@ -211,6 +246,18 @@ async function changePartner(
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
   return { partner, was };
+}
+
+/** A change of a partner's rate or group, since `apply_from`. @throws `validation_failed` for an unknown group. */
+async function planRules(
+  ctx: ProgramCtx,
+  after: Partner,
+  applied: readonly AppliedColumn[],
+  from: { apply_from?: string },
+): Promise<Write[]> {
+  if (!applied.includes("group_id") && from.apply_from === undefined) return [];
+  const group = await requireGroup(ctx, after.group_id);
+  return applyFrom(ctx, { source: "partner", partner_id: after.id, rules: after, applied, group }, from);
 }
 
 /** The most changes within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */

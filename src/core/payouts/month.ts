@@ -1,13 +1,12 @@
 import { sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
-import { HOLD_BEGINS, payoutRuns, programs } from "../../db/schema.ts";
+import { payoutRuns, programs } from "../../db/schema.ts";
 import { previousMonth } from "../../domain/payout.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import type { Program } from "../kernel/rows.ts";
-import { daysBefore } from "../ledger/decisions.ts";
 import { chunksOf, generateNext } from "./generate.ts";
 import { dueOf, isOfPeriod, type Chunk, type GenerationInput } from "./payable.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
@@ -42,7 +41,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
             where r.program_id = ${programs.id} and r.period_end = ${iso(period_end)})
           and exists (select 1 from commissions c where ${dueOf(sql`${programs.id}`, "c", input)}
             and c.amount_cents > 0 and ${isOfPeriod("c", period_end)} and (coalesce(c.approved_at, c.created_at) < ${dayOver}
-              or (c.flagged = 0 and ${HOLD_BEGINS} < ${daysBefore(dayOver, sql`${programs.auto_approve_days}`)})))`)
+              or (c.flagged = 0 and c.hold_until < ${dayOver} and ${programs.auto_approve_days} is not null)))`)
         .orderBy(programs.id)
         .limit(atMost(PROGRAMS_AT_ONCE));
       return rows.map((program) => ({ key: program.id, program, chunks: null }));

@@ -12,6 +12,7 @@ import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
+import { requireScope } from "../kernel/scopes.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
@@ -30,6 +31,7 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
     const [ctx, [held]] = await prove(caller, countFlows(caller));
     if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
     const from = appliedFrom(ctx, input.apply_from, true);
+    if ((input.hold_days ?? null) !== null) requireScope(ctx, "payouts");
     const stamp = iso(ctx.now);
     const event = input.event ?? "transaction_completed";
     const flow: Flow = {
@@ -42,6 +44,7 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
       conditions: storedConditions(event, input.conditions ?? []),
       priority: input.priority ?? 0,
       active: input.active ?? true,
+      hold_days: input.hold_days ?? null,
       created_at: stamp,
       updated_at: stamp,
     };
@@ -102,6 +105,7 @@ export async function updateFlow(
     });
     const [ctx] = await prove(caller);
     const from = appliedFrom(ctx, apply_from, true);
+    if (given.hold_days !== undefined) requireScope(ctx, "payouts");
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };
     const { event = before.event, conditions = givenConditions(before) } = given;
     const changed = { ...given, event, conditions: storedConditions(event, conditions) };
@@ -169,8 +173,9 @@ function tooManyFlows() {
 }
 
 function payloadOf(flow: Flow): EventPayloads["flow.created"] {
-  const { id: flow_id, name, event, action_type, action_value, priority, active } = flow;
-  return { flow_id, name, event, action_type, action_value, conditions: givenConditions(flow), priority, active };
+  const { id: flow_id, name, event, action_type, action_value, priority, active, hold_days } = flow;
+  const conditions = givenConditions(flow);
+  return { flow_id, name, event, action_type, action_value, conditions, priority, active, hold_days };
 }
 
 function owned(ctx: Reader, id: string): SQL | undefined {

@@ -1,6 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
 import { selectRows, text, whole } from "../../db/rows.ts";
+import { firstGroupOf } from "../../domain/group.ts";
 import { NOTHING, percent } from "../../domain/money.ts";
 import { keyOn, programIdOn, shardOfProgram } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
@@ -52,8 +53,9 @@ export interface ProgramWithKey {
 export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<ProgramWithKey> {
   const { api_key, columns } = await newApiKey(ctx);
   const stamp = iso(ctx.now);
+  const id = programIdOn(ctx.shard, newId("program", ctx.now));
   const row: ProgramColumns = {
-    id: programIdOn(ctx.shard, newId("program", ctx.now)),
+    id,
     name: input.name,
     owner_email: input.owner_email,
     domain: input.domain ?? null,
@@ -75,6 +77,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     terms_version: 0,
     sale_amounts: "shown",
     assets: null,
+    default_group_id: firstGroupOf(id),
     shard: ctx.shard,
     ...columns,
     created_at: stamp,

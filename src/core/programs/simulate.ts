@@ -17,6 +17,7 @@ import { chooseRate, amountEarned, isSameRule } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { prove, type Caller, type Reader } from "../kernel/context.ts";
 import {
+  APPLIED_COLUMNS,
   appliedFrom,
   COMPARED,
   previewApplied,
@@ -24,6 +25,7 @@ import {
   type ChangedRule,
   type Compared,
 } from "../ledger/apply-from.ts";
+import { selectGroups } from "./groups.ts";
 import { parseRules, selectNewestRules, rulesOf, seenOf } from "../ledger/rules.ts";
 
 /** The simulator's input for a flow: the fields of a new flow, or the changed fields of an existing one. */
@@ -35,14 +37,19 @@ export interface SimulatedFlow {
   conditions?: Condition[] | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
+  hold_days?: number | null | undefined;
 }
 
 export interface SimulationInput extends ApplyFrom {
   /** The flow to add; with `flow_id`, the changes of that flow. */
   flow?: SimulatedFlow | undefined;
   flow_id?: string | undefined;
-  /** A rate instead of a flow: a partner's (null: the program's), or the program's. */
+  /**
+   * A rate instead of a flow: a partner's or a group's (null: the next one in the order), or the program's. With both
+   * ids, the partner moves to the group.
+   */
   partner_id?: string | undefined;
+  group_id?: string | undefined;
   commission_pct?: Percent | null | undefined;
   default_commission_pct?: Percent | undefined;
   /** The number of newest payments, 1 to 1,000. */
@@ -69,10 +76,10 @@ const MOST_APPLIED = 100;
 
 /**
  * Simulates a change of a flow or a rate for the payments since `apply_from` (FLOW-6), as far as they are among the 100
- * newest: the ledger itself decides them. @throws `not_found` for another program's flow or partner.
+ * newest: the ledger itself decides them. @throws `not_found` for another program's flow, partner or group.
  */
 async function simulateApplied(caller: Caller, input: SimulationInput, apply_from: number): Promise<Simulation> {
-  const [ctx, current, [partner]] = await prove(
+  const [ctx, current, [partner], all] = await prove(
     caller,
     caller.db
       .select()
@@ -82,13 +89,27 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
       .select()
       .from(partners)
       .where(sql`${partners.id} = ${input.partner_id ?? ""} and ${partners.program_id} = ${caller.programId}`),
+    selectGroups(caller),
   );
   const { apply_from: from = "" } = appliedFrom(ctx, apply_from, true);
   const rule = ((): ChangedRule => {
-    const { partner_id, commission_pct = null, default_commission_pct } = input;
+    const { partner_id, group_id, commission_pct, default_commission_pct } = input;
     if (partner_id !== undefined) {
       if (!partner) throw notFound("partner");
-      return { source: "partner", partner_id, rules: { ...partner, commission_pct } };
+      const applied = APPLIED_COLUMNS.filter((column) => input[column] !== undefined);
+      const rules = {
+        ...partner,
+        commission_pct: commission_pct === undefined ? partner.commission_pct : commission_pct,
+        group_id: group_id ?? partner.group_id,
+      };
+      const group = all.find(({ id }) => id === rules.group_id);
+      if (!group) throw notFound("group");
+      return { source: "partner", partner_id, rules, group, applied };
+    }
+    if (group_id !== undefined) {
+      const group = all.find(({ id }) => id === group_id);
+      if (!group) throw notFound("group");
+      return { source: "group", rules: { ...group, commission_pct: commission_pct ?? null } };
     }
     if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
     return { source: "program", rules: { ...ctx.program, default_commission_pct } };
@@ -108,7 +129,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
  */
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
-  const [ctx, rows, current, kept] = await prove(
+  const [ctx, rows, current, kept, all] = await prove(
     caller,
     caller.db
       .select({
@@ -119,7 +140,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         event: payments.event,
         made: { occurred_at: payments.created_at, rules_seen: payments.rules_seen, erased_at: payments.erased_at },
         status: partners.status,
-        commission_pct: partners.commission_pct,
+        ...{ commission_pct: partners.commission_pct, group_id: partners.group_id },
       })
       .from(payments)
       .leftJoin(partners, eq(partners.id, payments.partner_id))
@@ -132,6 +153,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .from(flows)
       .where(sql`${flows.program_id} = ${caller.programId}`),
     selectNewestRules(caller, input.last),
+    selectGroups(caller),
   );
   const changed = changedFlow(ctx, current, input);
   const past = Map.groupBy(parseRules(kept), ({ partner_id }) => partner_id);
@@ -143,8 +165,8 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     // A decision contains the slug by which flows knew the partner then.
     const slug = row.partner_slug ?? "";
     const known = {
-      ...{ flows: current, settings: ctx.program },
-      partners: [{ id, status, commission_pct: row.commission_pct, slug }],
+      ...{ flows: current, settings: ctx.program, groups: all },
+      partners: [{ id, status, commission_pct: row.commission_pct, slug, group_id: row.group_id ?? "" }],
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
     const rules = rulesOf(known, { occurred_at: made.occurred_at, seen: seenOf(made) });
@@ -183,6 +205,7 @@ function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow
     conditions: storedConditions(event, conditions),
     priority: flow.priority ?? existing?.priority ?? 0,
     active: flow.active ?? existing?.active ?? true,
+    hold_days: flow.hold_days ?? existing?.hold_days ?? null,
   };
 }
 

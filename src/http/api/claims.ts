@@ -30,8 +30,8 @@ export const claims = [
     reply: ok("ClaimWithPayments", "The claim, and the newest 20 payments that fit it, each with its trace."),
     errors: ["not_found"],
     handle: async ({ ctx, params }) => {
-      const { claim, payments, program } = await getClaim(ctx, params.id);
-      return viewClaimWithPayments(claim, payments, program);
+      const { claim, payments } = await getClaim(ctx, params.id);
+      return viewClaimWithPayments(claim, payments);
     },
   }),
   route("POST /api/v1/claims/:id/grant", {

@@ -18,20 +18,23 @@ export const simulation = z
     flow: flowCreate.omit({ apply_from: true }).partial({ name: true }).optional(),
     flow_id: givenId.optional(),
     partner_id: givenId.optional(),
+    group_id: givenId.optional(),
     commission_pct: percentage.nullish(),
     default_commission_pct: percentage.optional(),
     apply_from: applyFrom,
     last: z.int().min(1).max(1_000),
   })
   .superRefine((value, issues) => {
-    const { flow, flow_id, partner_id, commission_pct, default_commission_pct, apply_from } = value;
+    const { flow, flow_id, partner_id, group_id, commission_pct, default_commission_pct, apply_from } = value;
     const refuse = (path: string, message: string) => issues.addIssue({ code: "custom", path: [path], message });
-    const isPartner = partner_id !== undefined;
-    const given = [flow !== undefined || flow_id !== undefined, isPartner, default_commission_pct !== undefined];
+    const hasId = partner_id !== undefined || group_id !== undefined;
+    const isMove = partner_id !== undefined && group_id !== undefined;
+    const given = [flow !== undefined || flow_id !== undefined, hasId, default_commission_pct !== undefined];
     const rules = given.filter(Boolean).length;
     if (rules !== 1) refuse("flow", "Give a flow, a flow_id or both; or one rate.");
-    else if (isPartner !== (commission_pct !== undefined)) refuse("commission_pct", "This goes with a partner_id.");
-    else if (given[0] === false && apply_from === undefined) refuse("apply_from", "A rate needs this.");
+    else if (!isMove && hasId !== (commission_pct !== undefined)) {
+      refuse("commission_pct", "This goes with a partner_id or a group_id.");
+    } else if (given[0] === false && apply_from === undefined) refuse("apply_from", "A rate needs this.");
   });
 
 export const flows = [
@@ -40,7 +43,8 @@ export const flows = [
     tag: "Flows",
     scope: ["write"],
     summary: "Create a flow",
-    description: "At most 100 flows with 20 conditions each. `apply_from` needs the scope `payouts` too.",
+    description:
+      "At most 100 flows with 20 conditions each. `hold_days` and `apply_from` need the scope `payouts` too.",
     body: json("FlowCreate", flowCreate),
     reply: created("Flow", "The new flow."),
     view: viewFlow,
@@ -83,7 +87,8 @@ export const flows = [
     tag: "Flows",
     scope: ["write"],
     summary: "Update a flow",
-    description: "`conditions`, when sent, replaces all of them. `apply_from` needs the scope `payouts` too.",
+    description:
+      "`conditions`, when sent, replaces all of them. `hold_days` and `apply_from` need the scope `payouts` too.",
     body: json("FlowUpdate", flowPatch),
     reply: ok("Flow", "The flow as it is now."),
     errors: ["not_found"],

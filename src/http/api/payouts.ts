@@ -96,10 +96,10 @@ export const payouts = [
     reply: ok("PayoutWithCommissions", "The payout."),
     errors: ["not_found"],
     handle: async ({ ctx, params }) => {
-      const { payout, commissions, program } = await getPayout(ctx, params.id);
+      const { payout, commissions } = await getPayout(ctx, params.id);
       const view = viewPayout(payout);
       const shown = ctx.may("payouts") ? view : withDetailsInPart(view);
-      return { ...shown, commissions: commissions.map((row) => viewCommission(row, program)) };
+      return { ...shown, commissions: commissions.map(viewCommission) };
     },
   }),
   route("POST /api/v1/payouts/:id/pay", {

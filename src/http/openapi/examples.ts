@@ -7,6 +7,7 @@ import { ENDPOINT } from "../../resources/endpoint.ts";
 import { EVENT } from "../../resources/event.ts";
 import { exampleOf, pick } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
+import { GROUP } from "../../resources/group.ts";
 import {
   EXAMPLE_LATER,
   EXAMPLE_PROVIDER as PROVIDER,
@@ -34,7 +35,7 @@ const sums = {
   approved_cents: 4000,
   paid_cents: 0,
 };
-const commission = { ...exampleOf(COMMISSION), hold_until: null };
+const commission = exampleOf(COMMISSION);
 const payment = exampleOf(PAYMENT);
 const claim = exampleOf(CLAIM);
 const claimData = pick(claim, ["id", "program_id", "partner_id", "status", "payment_id", "created_at", "decided_at"]);
@@ -48,9 +49,11 @@ const paymentWithTrace = {
     candidates: [{ ref: "jane", source: "client_reference_id", partner_id: id("par") }],
     partner_id: id("par"),
     partner_slug: "jane",
+    ...{ group_id: id("grp"), group_slug: "creators" },
     flows: [{ flow_id: id("flw"), name: "Big orders", priority: 10, matched: true, conditions: [condition] }],
     flow_id: id("flw"),
     rate: RATE_EXAMPLE,
+    hold: { source: "program", days: 30 },
     txn_amount_cents: 12000,
     adjusted_cents: 0,
     amount_cents: 3600,
@@ -71,6 +74,7 @@ const commissionData = {
   revenue: 12000,
   status: "pending",
   currency: "USD",
+  hold_until: "2026-04-01T09:30:00.000Z",
 };
 const pingData = { id: id("evt"), endpoint_id: id("whe"), description: null };
 const delivery = {
@@ -201,6 +205,8 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   MemberList: { data: [exampleOf(MEMBER)] },
   ProductList: { data: [exampleOf(PRODUCT)] },
   Flow: exampleOf(FLOW),
+  Group: exampleOf(GROUP),
+  GroupList: { data: [exampleOf(GROUP)] },
   FlowList: { data: [exampleOf(FLOW)] },
   ClickTaken: { known: true },
   ClickSummary: { data: [{ day: "2026-03-02", recorded: 40, dropped }], recorded: 40, dropped },

@@ -7,6 +7,7 @@ import { ENDPOINT } from "../../resources/endpoint.ts";
 import { EVENT } from "../../resources/event.ts";
 import type { Fields } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
+import { GROUP } from "../../resources/group.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
@@ -93,7 +94,8 @@ const OWN_TEXTS: Record<string, string> = {
   "Flow.flow": "The flow to try; with `flow_id`, a change of that flow: what is left out stays as it is.",
   "Flow.flow_id": "The flow to try, by id; without `flow`, it is tried as it is, switched on.",
   "Flow.partner_id": "The partner whose rate to try, by id.",
-  "Flow.commission_pct": "With `partner_id`, the rate to try; null for the program's.",
+  "Flow.group_id": "With `partner_id`, the group to try the partner in, by id; else the group whose rate to try.",
+  "Flow.commission_pct": "With `partner_id` or `group_id`, the rate to try; null for the next in the order.",
   "Flow.default_commission_pct": "The program's rate to try.",
   "Flow.last": "How many of the newest payments to try it on.",
   old_flow_id: "The flow that decided it, by id; null for a rate.",
@@ -127,6 +129,10 @@ const OWN_TEXTS: Record<string, string> = {
   source: "Where it came from.",
   "trace.partner_id": "The partner it led to, by id.",
   partner_slug: "That partner's slug.",
+  group_id: "The group, by id.",
+  "trace.group_id": "The group that the partner belonged to at the payment's time, by id; null without a rule.",
+  group_slug: "That group's slug.",
+  "hold.days": "The days.",
   "flows.flow_id": "The flow, by id.",
   matched: "Whether all of its conditions held.",
   "flows.conditions":
@@ -135,8 +141,7 @@ const OWN_TEXTS: Record<string, string> = {
   rate: "The rate that applied.",
   "trace.amount_cents": "The commission; null where there is none. Smallest units of the currency.",
   commissions: "Its commissions.",
-  hold_until:
-    "For one that is pending, when it approves itself; null where a person has to: it is flagged, or the program has no `auto_approve_days`.",
+  hold_until: COMMISSION.hold_until.text,
   paid_at: "When it was paid.",
   "Commission.amount": "What the partner earns. Smallest units of the currency.",
   "Commission.revenue": "What the customer paid, net of tax. Smallest units of the currency.",
@@ -312,7 +317,15 @@ const RESOURCES: Record<string, Fields> = {
     Code: CODE,
     Product: PRODUCT,
   },
-  ...{ Flow: FLOW, Commission: COMMISSION, Payment: PAYMENT, Claim: CLAIM, Payout: PAYOUT, Endpoint: ENDPOINT },
+  ...{
+    Group: GROUP,
+    Flow: FLOW,
+    Commission: COMMISSION,
+    Payment: PAYMENT,
+    Claim: CLAIM,
+    Payout: PAYOUT,
+    Endpoint: ENDPOINT,
+  },
   Event: EVENT,
 };
 

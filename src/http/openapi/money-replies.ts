@@ -56,7 +56,7 @@ const reconciling = once(() =>
   }),
 );
 
-const commission = once(() => shows<CommissionView>()({ ...readShape(COMMISSION), hold_until: timestamp.nullable() }));
+const commission = once(() => shows<CommissionView>()(readShape(COMMISSION)));
 
 const commissionData = once(() =>
   shows<ReturnType<typeof viewCommissionData>>()({
@@ -66,6 +66,7 @@ const commissionData = once(() =>
     revenue: cents,
     status: z.enum(COMMISSION_STATUSES),
     currency: currencyCode,
+    hold_until: timestamp.nullable(),
   }),
 );
 
@@ -136,9 +137,15 @@ const paymentWithTrace = once(() =>
         .describe("The references in the order tried; the first that leads to a partner counts."),
       partner_id: idOf("partner").nullable(),
       partner_slug: z.string().nullable(),
+      group_id: idOf("group").nullable(),
+      group_slug: z.string().nullable(),
       flows: z.array(flowTrace()).describe("The flows in the order tried, with the values that their conditions saw."),
       flow_id: idOf("flow").nullable(),
       rate: rateSchema().nullable(),
+      hold: z
+        .strictObject({ source: z.enum(["flow", "group", "program"]), days: z.int() })
+        .nullable()
+        .describe("The hold of the commission, and whose days it has; null without one."),
       txn_amount_cents: cents,
       adjusted_cents: cents,
       amount_cents: cents.nullable(),

@@ -16,6 +16,7 @@ import type {
   viewCode,
   viewProduct,
   viewFlow,
+  viewGroup,
   PartnerView,
   viewProgram,
   viewStats,
@@ -38,6 +39,7 @@ import { ENDPOINT } from "../../resources/endpoint.ts";
 import { EVENT } from "../../resources/event.ts";
 import { readShape } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
+import { GROUP } from "../../resources/group.ts";
 import { bag, cents, currencyCode, idOf, prefixed, timestamp } from "../../resources/output.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { PROGRAM } from "../../resources/program.ts";
@@ -93,6 +95,8 @@ const stats = once(() =>
 );
 
 const flow = once(() => shows<ReturnType<typeof viewFlow>>()(readShape(FLOW)));
+
+const group = once(() => shows<ReturnType<typeof viewGroup>>()(readShape(GROUP)));
 
 const code = once(() => shows<ReturnType<typeof viewCode>>()(readShape(CODE)));
 
@@ -315,6 +319,7 @@ export const replies = once(() => ({
   ProductList: allOf(product()),
   Flow: flow(),
   FlowList: allOf(flow()),
+  ...{ Group: group(), GroupList: allOf(group()) },
   ClickTaken: z.strictObject({
     known: z
       .boolean()

@@ -2,6 +2,7 @@ import { CODE } from "../../resources/code.ts";
 import { ENDPOINT } from "../../resources/endpoint.ts";
 import { exampleOf, pick } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
+import { GROUP } from "../../resources/group.ts";
 import { EXAMPLE_TIME, exampleId as id } from "../../resources/output.ts";
 import { PARTNER } from "../../resources/partner.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
@@ -10,6 +11,7 @@ const memberCreate = pick(exampleOf(MEMBER), ["email", "role"]);
 const partnerCreate = pick(exampleOf(PARTNER), ["email", "slug", "first_name", "commission_pct"]);
 const codeCreate = pick(exampleOf(CODE), ["code", "provider", "provider_code_id"]);
 const flowCreate = pick(exampleOf(FLOW), ["name", "action_type", "action_value", "conditions", "priority"]);
+const groupCreate = pick(exampleOf(GROUP), ["name", "slug", "commission_pct", "hold_days"]);
 const endpointCreate = pick(exampleOf(ENDPOINT), ["url", "events"]);
 const apiKeyCreate = pick(exampleOf(API_KEY), ["name", "scopes", "expires_at"]);
 
@@ -31,6 +33,8 @@ const EXAMPLES = {
   FlowCreate: flowCreate,
   FlowUpdate: { active: false },
   FlowSimulate: { flow: flowCreate, last: 100 },
+  GroupCreate: groupCreate,
+  GroupUpdate: { commission_pct: 35 },
   LeadReport: { external_id: "signup-7001", ref: "jane", customer: { id: "user-7001", email: "customer@example.com" } },
   SaleReport: {
     external_id: "order-9001",

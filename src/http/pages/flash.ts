@@ -46,6 +46,13 @@ export const FLASH = {
     active: "The flow is active.",
     inactive: "The flow is switched off.",
   },
+  groups: {
+    added: "Group added.",
+    saved: "Saved. It counts for payments from now on.",
+    applied: APPLIED,
+    default: "New partners belong to this group from now on.",
+    deleted: "Group deleted.",
+  },
   keys: { deleted: "Key deleted. It no longer works." },
   mails: { saved: "Saved.", again: "It is being resent." },
   partners: {

@@ -30,6 +30,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "GET /settings/team",
     ],
     ...["GET /partners", "GET /partners/list.csv", "GET /partners/:id", "GET /partners/:id/codes"],
+    ...["GET /partners/groups", "GET /partners/groups/:id"],
     ...["GET /partners/applications", "GET /partners/applications/list.csv", "GET /partners/applications/:id"],
     ...[
       "GET /payments",
@@ -68,6 +69,9 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "POST /payments/:id/reprocess",
       "POST /payments/codes/give",
     ],
+    ...["GET /partners/groups/new", "POST /partners/groups/new", "POST /partners/groups/:id"],
+    "POST /partners/groups/:id/default",
+    ...["GET /partners/groups/:id/delete", "POST /partners/groups/:id/delete"],
     ...["GET /flows/new", "POST /flows/new", "POST /flows/:id", "POST /flows/:id/switch"],
     ...["GET /flows/:id/delete", "POST /flows/:id/delete"],
     "POST /integration/check",

@@ -21,6 +21,7 @@ import { integrationCheck } from "./integration/check.tsx";
 import { leads } from "./payments/leads.tsx";
 import { overview } from "./overview/overview.tsx";
 import { partnerCodes } from "./partners/codes.tsx";
+import { groups } from "./partners/groups.tsx";
 import { partnerImport } from "./partners/import.tsx";
 import { partners } from "./partners/list.tsx";
 import { payments } from "./payments/list.tsx";
@@ -39,6 +40,7 @@ export const dashboard = new Hono<PageEnv>()
   .route("/", overview)
   .route("/partners/import", partnerImport)
   .route("/partners/applications", applications)
+  .route("/partners/groups", groups)
   .route("/partners", partners)
   .route("/partners", partnerCodes)
   .route("/flows", flows)

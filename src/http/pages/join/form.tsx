@@ -1,3 +1,4 @@
+import { SLUG_PATTERN } from "../../../domain/partner.ts";
 import * as z from "zod";
 import type { ApplicationInput, FormStamp } from "../../../core/applications/apply.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
@@ -67,10 +68,17 @@ export type JoinValues = Record<string, string>;
 
 const answerName = (i: number) => `answer_${i}`;
 
+/** The group of the link to the form, by slug. */
+export const GROUP_FIELD = "group";
+
 export function joinValues(program: Program, fields?: FormFields): JoinValues {
   const names = ["name", "email", "website", ...(program.questions ?? []).map((_, i) => answerName(i))];
   const values = names.map((name) => [name, fields?.raw(name) ?? ""]);
-  return { ...(Object.fromEntries(values) as JoinValues), terms: fields?.isTicked("terms") ? "on" : "" };
+  return {
+    [GROUP_FIELD]: fields?.raw(GROUP_FIELD) ?? "",
+    ...(Object.fromEntries(values) as JoinValues),
+    terms: fields?.isTicked("terms") ? "on" : "",
+  };
 }
 
 /** The sent form, parsed for the program's questions. */
@@ -107,8 +115,14 @@ export function readForm(program: Program, fields: FormFields): Parsed<Applicati
       ...{ name: value.name, email: value.email, website: value.website },
       answers: questions.map(({ label }, i) => ({ question: label, answer: String(answered[answerName(i)]) })),
       terms_version: program.terms === null ? null : program.terms_version,
+      group_slug: groupIn(fields.text(GROUP_FIELD)),
     },
   };
+}
+
+/** A slug, or null: a link's parameter is not the person's mistake. */
+function groupIn(slug: string): string | null {
+  return SLUG_PATTERN.test(slug) ? slug : null;
 }
 
 interface JoinFormProps {
@@ -122,6 +136,7 @@ export function JoinForm({ program, values, stamp, problems }: JoinFormProps) {
   return (
     <Form class="stack" problems={problems} values={values}>
       <input type="hidden" name={STAMP_FIELD} value={stamp} />
+      <input type="hidden" name={GROUP_FIELD} value={values[GROUP_FIELD]} />
       <Field name="name" label="Your name" required={true} autocomplete="name" maxlength={200} />
       <Field
         name="email"

@@ -15,6 +15,7 @@ import { limitByAddress } from "../limited.ts";
 import { page } from "../page.tsx";
 import { Form } from "../parts/form.tsx";
 import {
+  GROUP_FIELD,
   JoinForm,
   joinValues,
   newStamp,
@@ -33,7 +34,8 @@ export const join = new Hono<PageEnv>()
   .use("*", requireVisit())
   .get("/:program", async (c) => {
     const { program } = await programOf(c);
-    return formPage(c, program, { values: joinValues(program) });
+    const values = { ...joinValues(program), [GROUP_FIELD]: c.req.query("group") ?? "" };
+    return formPage(c, program, { values });
   })
   .post("/:program", async (c) => {
     const ctx = await programOf(c);

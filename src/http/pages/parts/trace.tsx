@@ -88,6 +88,7 @@ function moneyOf(payment: Payment): MoneyFormat {
 const BY: Record<Rate["source"], string> = {
   flow: "the flow that matched",
   partner: "the partner's own rate",
+  group: "the rate of the partner's group",
   program: "the program's rate",
   manual: "hand",
 };

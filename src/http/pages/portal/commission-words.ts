@@ -6,7 +6,13 @@ import { moneyText, percentText } from "../parts/figures.tsx";
 import { dateText } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 
-const RATES = { flow: "a special rate", partner: "your rate", program: "the program's rate", manual: "by hand" };
+const RATES = {
+  flow: "a special rate",
+  partner: "your rate",
+  group: "your rate",
+  program: "the program's rate",
+  manual: "by hand",
+};
 
 /** The fields that the sentences use. */
 type Said = Pick<

@@ -57,10 +57,7 @@ export const payoutDetail = new Hono<PageEnv>()
         {lines.length === 0 ? null : (
           <section class="card flush">
             <h2>Commissions in it</h2>
-            <CommissionTable
-              commissions={lines.map((row) => viewCommission(row, programOf(c)))}
-              program={programOf(c)}
-            />
+            <CommissionTable commissions={lines.map(viewCommission)} program={programOf(c)} />
           </section>
         )}
         {payout.commission_count <= MOST_LINES ? null : (
@@ -90,7 +87,7 @@ async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnPro
   yield csvRecord(COLUMNS);
   for await (const some of lines) {
     const records = some
-      .map((row) => viewCommission(row, program))
+      .map(viewCommission)
       .map((row) => [
         row.created_at,
         row.id,

@@ -101,6 +101,7 @@ const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   claim_id: "claims",
   payout_id: "payouts",
   flow_id: "flows",
+  group_id: "partners/groups",
   code_id: null,
   provider_code_id: null,
   endpoint_id: "webhooks",

@@ -22,6 +22,7 @@ export interface FlowValues {
   action_type: string;
   action_value: string;
   priority: string;
+  hold_days: string;
   active: boolean;
   conditions: { field: string; op: string; value: string }[];
   apply_from: string;
@@ -36,6 +37,7 @@ export const NEW_FLOW: FlowValues = {
   action_type: "percentage",
   action_value: "",
   priority: "0",
+  hold_days: "",
   active: true,
   conditions: [],
   apply_from: "",
@@ -49,6 +51,7 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
     action_type: flow.action_type,
     action_value: isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value),
     priority: String(flow.priority),
+    hold_days: String(flow.hold_days ?? ""),
     active: flow.active,
     conditions: givenConditions(flow).map(({ field, op, value }) => ({
       field,
@@ -62,8 +65,8 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
 export function flowForm(currency: string): EditForm<Flow> {
   return {
     columns: (flow) => {
-      const { name, event, action_type, action_value, priority, active } = flow;
-      return { name, event, action_type, action_value, priority, active, conditions: givenConditions(flow) };
+      const { name, event, action_type, action_value, priority, hold_days, active } = flow;
+      return { name, event, action_type, action_value, priority, hold_days, active, conditions: givenConditions(flow) };
     },
     texts: (flow) => {
       const values = flowValues(flow, currency);
@@ -81,6 +84,7 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
     action_type: fields.given("action_type") ?? stored.action_type,
     action_value: fields.given("action_value") ?? stored.action_value,
     priority: fields.given("priority") ?? stored.priority,
+    hold_days: fields.given("hold_days") ?? stored.hold_days,
     active: fields.isTicked("active") ?? stored.active,
     conditions: typedConditions(fields) ?? stored.conditions,
     apply_from: fields.text("apply_from"),
@@ -123,6 +127,7 @@ export function flowInput(
     action_value: isFlat ? fields.money("action_value", currency) : fields.number("action_value"),
     priority: priority === null ? 0 : priority,
     active: fields.isTicked("active"),
+    hold_days: fields.numberOrNull("hold_days"),
     conditions: typedConditions(fields)?.map(({ field, op, value }) => ({
       field,
       op,
@@ -182,6 +187,12 @@ export function FlowFields({ conditions, currency }: FlowFieldsProps) {
         label="Priority"
         inputmode="decimal"
         hint="Highest first. The first flow whose conditions all match applies."
+      />
+      <Field
+        name="hold_days"
+        label="Days on hold"
+        inputmode="numeric"
+        hint="How long its commissions wait before time approves them. Empty: the days of the partner's group, or of the program."
       />
       <Checkbox name="active" label="Active" hint="Only active flows apply." />
       <ApplyFromField />

@@ -1,5 +1,5 @@
 import type { PartnerOverview } from "../../../../core/overview/overview.ts";
-import type { Partner, Program } from "../../../../core/kernel/rows.ts";
+import type { Group, Partner, Program } from "../../../../core/kernel/rows.ts";
 import type { CurrencyStats } from "../../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../../domain/amount.ts";
 import { PageHead } from "../../layout.tsx";
@@ -19,6 +19,7 @@ import { ActionLink, IfMay, Masked } from "../../rights.tsx";
 
 interface PartnerDetailProps {
   partner: Partner;
+  group: Group;
   stats: readonly CurrencyStats[];
   clicks: number;
   overview: PartnerOverview;
@@ -36,7 +37,7 @@ const STATUS_TEXTS = {
 type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
 
 /** A partner: results, contact and payout details. */
-export function PartnerDetail({ partner, stats, clicks, overview, program, origin }: PartnerDetailProps) {
+export function PartnerDetail({ partner, group, stats, clicks, overview, program, origin }: PartnerDetailProps) {
   const sum = (...fields: SummedField[]) =>
     sumUp(
       stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
@@ -78,7 +79,7 @@ export function PartnerDetail({ partner, stats, clicks, overview, program, origi
         <Stat label="Paid" value={<Sums of={sum("paid_cents")} />} />
       </dl>
       <div class="grid">
-        <PartnerFacts partner={partner} program={program} />
+        <PartnerFacts partner={partner} group={group} program={program} />
         <section class="card">
           <h2>Links</h2>
           <p class="muted small">To your site, for pages that carry the script:</p>
@@ -141,7 +142,13 @@ export type Detailed = Pick<
   | PartnerText
 >;
 
-function PartnerFacts({ partner, program }: { partner: Detailed; program: Program }) {
+function rateOf(partner: Detailed, group: Group, program: Program): string {
+  if (partner.commission_pct !== null) return `${partner.commission_pct}\u00a0%`;
+  if (group.commission_pct !== null) return `${group.commission_pct}\u00a0% (the group's)`;
+  return `${program.default_commission_pct}\u00a0% (the program's)`;
+}
+
+function PartnerFacts({ partner, group, program }: { partner: Detailed; group: Group; program: Program }) {
   return (
     <section class="card">
       <h2>Details</h2>
@@ -154,12 +161,8 @@ function PartnerFacts({ partner, program }: { partner: Detailed; program: Progra
               ? null
               : ([PARTNER[column].form.label, partner[column]] as const),
           ),
-          [
-            "Rate",
-            partner.commission_pct === null
-              ? `${program.default_commission_pct}\u00a0% (the program's)`
-              : `${partner.commission_pct}\u00a0%`,
-          ],
+          [PARTNER.group_id.form.label, <a href={`/dashboard/partners/groups/${group.id}`}>{group.name}</a>],
+          ["Rate", rateOf(partner, group, program)],
           [PARTNER.payout_method.form.label, payoutMethodText(partner.payout_method)],
           partner.payout_email === null
             ? null

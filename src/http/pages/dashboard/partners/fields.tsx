@@ -4,7 +4,7 @@ import type { FormFields } from "../../forms.ts";
 import { Field, Form, SelectField } from "../../parts/form.tsx";
 import { ApplyFromField } from "../rules/apply-from.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../../parts/payout-method.ts";
-import type { Partner, Program } from "../../../../core/kernel/rows.ts";
+import type { Group, Partner, Program } from "../../../../core/kernel/rows.ts";
 import { columnsWith, maxLengthOf, pick, type AnyField, type ColumnsWith } from "../../../../resources/field.ts";
 import { PARTNER, PARTNER_TEXTS } from "../../../../resources/partner.ts";
 
@@ -30,7 +30,7 @@ export const PARTNER_FORM: EditForm<Partner> = {
 export function partnerInput(fields: FormFields): Record<Typed, unknown> {
   const read = (name: Typed) => {
     const { needed, form }: AnyField = PARTNER[name];
-    if (needed) return fields.given(name);
+    if (needed || name === "group_id") return fields.given(name);
     return form?.type === "number" ? fields.numberOrNull(name) : fields.textOrNull(name);
   };
   return Object.fromEntries(TYPED.map((name) => [name, read(name)])) as Record<Typed, unknown>;
@@ -81,7 +81,13 @@ function ColumnField({ name, ...own }: ColumnFieldProps) {
   );
 }
 
-export function PartnerFields({ program, isNew }: { program: Program; isNew: boolean }) {
+interface PartnerFieldsProps {
+  program: Program;
+  groups: readonly Group[];
+  isNew: boolean;
+}
+
+export function PartnerFields({ program, groups, isNew }: PartnerFieldsProps) {
   return (
     <>
       <ColumnField name="email" />
@@ -103,15 +109,21 @@ export function PartnerFields({ program, isNew }: { program: Program; isNew: boo
           <ColumnField name={name} />
         ))}
       </div>
+      <SelectField name="group_id" label={PARTNER.group_id.form.label} options={groupOptions(groups)} />
       <ColumnField
         name="commission_pct"
         unit="%"
-        hint={`Leave empty for the program's ${program.default_commission_pct} %. Flows that match come first.`}
+        hint={`Leave empty for the group's rate, or the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
       {isNew ? null : <ApplyFromField />}
       <PayoutFields />
     </>
   );
+}
+
+/** The groups, with the default one for a value that is not set. */
+function groupOptions(groups: readonly Group[]) {
+  return groups.map(({ id, name, is_default }) => ({ value: id, label: is_default ? `${name} (default)` : name }));
 }
 
 function PayoutFields() {

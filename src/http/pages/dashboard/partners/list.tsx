@@ -11,6 +11,7 @@ import {
   updatePartner,
 } from "../../../../core/partners/partners.ts";
 import { forgetAccount } from "../../../../core/partners/onboarding.ts";
+import { getGroup, listGroups } from "../../../../core/programs/groups.ts";
 import { invitePartner } from "../../../../core/sessions/invite.ts";
 import type { Partner } from "../../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../../core/kernel/views.ts";
@@ -121,6 +122,9 @@ export const partners = listPage(LIST, {
   head: {
     actions: (
       <>
+        <a class="button" href={`${AT}/groups`}>
+          Groups
+        </a>
         <a class="button" href={`${AT}/applications`}>
           Applications
         </a>
@@ -176,6 +180,7 @@ export const partners = listPage(LIST, {
     const id = c.req.param("id");
     const { partner, stats, clicks } = await getPartner(ctx, id);
     const overview = await readPartnerOverview(ctx, id, DAYS);
+    const group = await getGroup(ctx, partner.group_id);
     const isUndone = c.req.query("done") === "deactivated" && partner.status === "deactivated";
     return framed(
       c,
@@ -185,7 +190,11 @@ export const partners = listPage(LIST, {
         done: { ...FLASH.partners, reactivated: <ReactivatedText id={id} /> },
         undo: isUndone ? <Undo id={id} was={c.req.query("was")} /> : null,
       },
-      <PartnerDetail {...{ partner, stats, clicks, overview }} program={ctx.program} origin={publicUrl(c.env)} />,
+      <PartnerDetail
+        {...{ partner, group, stats, clicks, overview }}
+        program={ctx.program}
+        origin={publicUrl(c.env)}
+      />,
     );
   })
   .get("/:id/edit", async (c) => {
@@ -201,11 +210,11 @@ export const partners = listPage(LIST, {
       schema: partnerPatch,
       input: (fields) => ({ ...partnerInput(fields), ...applyFromInput(fields, c.var.session.program) }),
       verb: async (value, { fields, sent }) => {
-        const { apply_from, commission_pct } = value;
+        const { apply_from, commission_pct, group_id } = value;
         if (isPreview(fields) && apply_from !== undefined && commission_pct !== undefined) {
-          const rate = commission_pct === null ? "the program's rate" : `${commission_pct}\u00a0%`;
+          const rate = commission_pct === null ? "the group's or program's rate" : `${commission_pct}\u00a0%`;
           const subject = `Apply ${rate} to ${partnerText(partner)}`;
-          const rule = { partner_id: partner.id, commission_pct };
+          const rule = { partner_id: partner.id, commission_pct, ...(group_id === undefined ? {} : { group_id }) };
           return previewPage(c, { at: AT, action: `${at}/edit`, fields, subject, rule, apply_from });
         }
         await updatePartner(c.var.ctx, partner.id, value, sent);
@@ -302,11 +311,19 @@ async function invited(c: Context<PageEnv>, id: string): Promise<"added_invited"
   }
 }
 
-function newPage(c: Context<PageEnv>, values: PartnerValues, problems?: Problems) {
+async function newPage(c: Context<PageEnv>, values: PartnerValues, problems?: Problems) {
+  const groups = await listGroups(c.var.ctx);
+  const group_id = values.group_id || c.var.session.program.default_group_id;
   return formPage(
     c,
     {
-      ...{ title: "Add partner", at: AT, problems, values, back: { href: AT, label: "Partners" } },
+      ...{
+        title: "Add partner",
+        at: AT,
+        problems,
+        values: { ...values, group_id },
+        back: { href: AT, label: "Partners" },
+      },
       ...{ submit: "Add partner", cancel: "Cancel" },
       more: (
         <button type="submit" name="invite" value="yes">
@@ -314,17 +331,17 @@ function newPage(c: Context<PageEnv>, values: PartnerValues, problems?: Problems
         </button>
       ),
     },
-    <PartnerFields program={c.var.session.program} isNew={true} />,
+    <PartnerFields program={c.var.session.program} groups={groups} isNew={true} />,
   );
 }
 
-function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<Partner>) {
+async function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: Edit<Partner>) {
   return formPage(
     c,
     {
       ...{ title: `Edit ${partnerText(row)}`, at: AT, problems, values: partnerValues(row, fields), shown },
       ...{ back: placeOf(row), submit: "Save", cancel: "Cancel" },
     },
-    <PartnerFields program={c.var.session.program} isNew={false} />,
+    <PartnerFields program={c.var.session.program} groups={await listGroups(c.var.ctx)} isNew={false} />,
   );
 }

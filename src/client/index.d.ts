@@ -595,14 +595,27 @@ export type FlowCreate = {
   action_value: number;
   conditions?:
     | {
-        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
-        op: "eq" | "neq" | "gt" | "lt" | "contains";
-        value: number | string;
+        field:
+          | "txn_amount_cents"
+          | "customer_email"
+          | "partner_slug"
+          | "provider"
+          | "partner_group"
+          | "currency"
+          | "payment_number"
+          | "months_since_first_payment"
+          | "new_customer"
+          | "ref_source";
+        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+        value: number | string | boolean | (number | string | boolean)[];
       }[]
     | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
   hold_days?: number | null | undefined;
+  starts_at?: string | null | undefined;
+  ends_at?: string | null | undefined;
+  currency?: string | null | undefined;
   apply_from?: string | undefined;
 };
 
@@ -615,14 +628,27 @@ export type FlowSimulate = {
         action_value: number;
         conditions?:
           | {
-              field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
-              op: "eq" | "neq" | "gt" | "lt" | "contains";
-              value: number | string;
+              field:
+                | "txn_amount_cents"
+                | "customer_email"
+                | "partner_slug"
+                | "provider"
+                | "partner_group"
+                | "currency"
+                | "payment_number"
+                | "months_since_first_payment"
+                | "new_customer"
+                | "ref_source";
+              op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+              value: number | string | boolean | (number | string | boolean)[];
             }[]
           | undefined;
         priority?: number | undefined;
         active?: boolean | undefined;
         hold_days?: number | null | undefined;
+        starts_at?: string | null | undefined;
+        ends_at?: string | null | undefined;
+        currency?: string | null | undefined;
       }
     | undefined;
   flow_id?: string | undefined;
@@ -641,14 +667,27 @@ export type FlowUpdate = {
   action_value?: number | undefined;
   conditions?:
     | {
-        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
-        op: "eq" | "neq" | "gt" | "lt" | "contains";
-        value: number | string;
+        field:
+          | "txn_amount_cents"
+          | "customer_email"
+          | "partner_slug"
+          | "provider"
+          | "partner_group"
+          | "currency"
+          | "payment_number"
+          | "months_since_first_payment"
+          | "new_customer"
+          | "ref_source";
+        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+        value: number | string | boolean | (number | string | boolean)[];
       }[]
     | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
   hold_days?: number | null | undefined;
+  starts_at?: string | null | undefined;
+  ends_at?: string | null | undefined;
+  currency?: string | null | undefined;
   apply_from?: string | undefined;
 };
 
@@ -1328,13 +1367,26 @@ export type Flow = {
   action_type: "percentage" | "flat";
   action_value: number;
   conditions: {
-    field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
-    op: "eq" | "neq" | "gt" | "lt" | "contains";
-    value: number | string;
+    field:
+      | "txn_amount_cents"
+      | "customer_email"
+      | "partner_slug"
+      | "provider"
+      | "partner_group"
+      | "currency"
+      | "payment_number"
+      | "months_since_first_payment"
+      | "new_customer"
+      | "ref_source";
+    op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+    value: number | string | boolean | (number | string | boolean)[];
   }[];
   priority: number;
   active: boolean;
   hold_days: number | null;
+  starts_at: string | null;
+  ends_at: string | null;
+  currency: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -2056,11 +2108,22 @@ export type PaymentWithTrace = {
       name: string;
       priority: number;
       matched: boolean;
+      skipped?: "not_started" | "ended" | "other_currency" | undefined;
       conditions: {
-        field: "txn_amount_cents" | "customer_email" | "partner_slug" | "provider";
-        op: "eq" | "neq" | "gt" | "lt" | "contains";
-        value: number | string;
-        saw: number | string | null;
+        field:
+          | "txn_amount_cents"
+          | "customer_email"
+          | "partner_slug"
+          | "provider"
+          | "partner_group"
+          | "currency"
+          | "payment_number"
+          | "months_since_first_payment"
+          | "new_customer"
+          | "ref_source";
+        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+        value: number | string | boolean | (number | string | boolean)[];
+        saw: number | string | boolean | null;
         held: boolean;
       }[];
     }[];

@@ -125,6 +125,21 @@ export const claimedSubscriptions = sqliteTable(
 /** Condition on a payment that stored references of its customer's address can change. */
 export const ASKED_BY_EMAIL = "(partner_id is null or coalesce(decision ->> 'ref_source', '') <> 'payment')";
 
+/** Outcomes of payments that count: completed, with an amount above 0, and of this program (FLOW-14). */
+export const COUNTED_OUTCOMES = [
+  "commission",
+  "no_ref",
+  "unknown_ref",
+  "unknown_code",
+  "partner_not_active",
+  "partner_deactivated",
+  "no_flow",
+  "too_large",
+] as const satisfies readonly Outcome[];
+
+/** Condition on a payment that counts as one of its customer (FLOW-14). */
+export const COUNTED = `event = 'transaction_completed' and outcome in ('${COUNTED_OUTCOMES.join("', '")}')`;
+
 export const payments = sqliteTable(
   "payments",
   {
@@ -172,8 +187,9 @@ export const payments = sqliteTable(
     index("payments_by_subscription")
       .on(t.subscription_id, t.program_id)
       .where(sql`subscription_id is not null`),
+    // This is the order in which a customer's payments count (`ledger/counted-payments.ts`).
     index("payments_by_customer")
-      .on(t.customer_id, t.program_id)
+      .on(t.customer_id, t.program_id, t.created_at, t.provider_transaction_id)
       .where(sql`customer_id is not null`),
     // Payments that stored references can change (`ledger/concerned-payments.ts`): one that names its partner is not in the index.
     index("payments_by_email")
@@ -204,6 +220,10 @@ export const payments = sqliteTable(
     index("payments_code")
       .on(t.code_id)
       .where(sql`code_id is not null`),
+    // The same for the payments of an address.
+    index("payments_counted_email")
+      .on(sql`lower(${t.customer_email})`, t.program_id, t.created_at, t.provider_transaction_id)
+      .where(sql.raw(`customer_email is not null and ${COUNTED}`)),
     index("payments_unsettled")
       .on(t.updated_at)
       .where(sql`settled_revision < facts_revision`),

@@ -54,6 +54,8 @@ export const programs = sqliteTable(
     assets: text({ mode: "json" }).$type<Asset[]>(),
     /** The group of new partners. A trigger makes it with the program. */
     default_group_id: text().notNull().default(""),
+    /** How many of a customer's first payments its flows have ever compared (`paymentsCompared`). */
+    payments_compared: integer().notNull().default(0),
   },
   (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );
@@ -232,6 +234,9 @@ export const flows = sqliteTable(
     created_at: text().notNull(),
     updated_at: text().notNull(),
     hold_days: integer(),
+    starts_at: text(),
+    ends_at: text(),
+    currency: text(),
   },
   (t) => [index("flows_order").on(t.program_id, t.priority)],
 );

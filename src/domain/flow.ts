@@ -1,13 +1,16 @@
 import type { Action } from "./commission.ts";
-import { cents, isCents, isPercent, LARGEST, percent, type Cents } from "./money.ts";
-import type { ProviderName } from "./provider-name.ts";
+import {
+  contradictionIn,
+  isFieldOfLeads,
+  LEAD_FIELDS,
+  traceCondition,
+  type Condition,
+  type ConditionSubject,
+  type ConditionTrace,
+} from "./condition.ts";
+import { cents, isCents, isPercent, LARGEST, percent } from "./money.ts";
 
-export const CONDITION_FIELDS = ["txn_amount_cents", "customer_email", "partner_slug", "provider"] as const;
-export const CONDITION_OPS = ["eq", "neq", "gt", "lt", "contains"] as const;
 export const FLOW_ACTION_TYPES = ["percentage", "flat"] as const;
-
-export type ConditionField = (typeof CONDITION_FIELDS)[number];
-export type ConditionOp = (typeof CONDITION_OPS)[number];
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
 
 /** Triggers of a flow (FLOW-1): a completed payment, or a lead that the owner's server reports. */
@@ -17,12 +20,6 @@ export type FlowEvent = (typeof FLOW_EVENTS)[number];
 /** Limits (FLOW-1): flows a program, and conditions a flow. */
 export const MAX_FLOWS = 100;
 export const MAX_CONDITIONS = 20;
-
-export interface Condition {
-  field: ConditionField;
-  op: ConditionOp;
-  value: number | string;
-}
 
 /** A stored condition that marks a flow as triggered by another event than payments (`storedConditions`). */
 interface EventCondition {
@@ -60,28 +57,31 @@ export interface Flow {
   created_at: string;
   /** The days of the hold (COM-6); null: the group's or the program's. */
   hold_days: number | null;
+  /** The flow applies to payments made from then on; null: always. */
+  starts_at: string | null;
+  /** The flow applies to payments made before; null: always. */
+  ends_at: string | null;
+  /** The only currency to which it applies; null: every currency (FLOW-15). */
+  currency: string | null;
 }
 
-/** The values that conditions compare. A field that the payment lacks is null. */
-export interface FlowSubject {
+/** A payment or lead as flows see it. */
+export interface FlowSubject extends ConditionSubject {
   event: FlowEvent;
-  txn_amount_cents: Cents;
-  customer_email: string | null;
-  partner_slug: string;
-  provider: ProviderName;
+  occurred_at: string;
 }
 
-/** A condition, the value it compared, and whether it held. */
-export interface ConditionTrace extends Condition {
-  saw: number | string | null;
-  held: boolean;
-}
+/** Why a flow was not compared with a payment: its time or its currency. */
+export const SKIPS = ["not_started", "ended", "other_currency"] as const;
+export type Skip = (typeof SKIPS)[number];
 
 export interface FlowTrace {
   flow_id: string;
   name: string;
   priority: number;
   matched: boolean;
+  /** Present if the conditions were not compared. */
+  skipped?: Skip;
   /** All conditions tried; of a flow that did not match only the first failure, if the trace is too long. */
   conditions: ConditionTrace[];
 }
@@ -104,10 +104,9 @@ function fitTrace(tried: FlowTrace[]): FlowTrace[] {
 export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow: Flow | null; tried: FlowTrace[] } {
   const tried: FlowTrace[] = [];
   for (const flow of sortFlows(flows).filter((one) => eventOf(one) === subject.event)) {
-    const conditions = givenConditions(flow).map((condition) => evaluate(condition, subject));
-    const matched = conditions.every((condition) => condition.held);
-    tried.push({ flow_id: flow.id, name: flow.name, priority: flow.priority, matched, conditions });
-    if (matched) return { flow, tried: fitTrace(tried) };
+    const trace = traceFlow(flow, subject);
+    tried.push(trace);
+    if (trace.matched) return { flow, tried: fitTrace(tried) };
   }
   return { flow: null, tried: fitTrace(tried) };
 }
@@ -119,72 +118,85 @@ export function sortFlows(flows: readonly Flow[]): Flow[] {
     .toSorted((a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id));
 }
 
-/** Strings compare ignoring case; a missing field matches only `neq` (FLOW-5). */
-function evaluate(condition: Condition, subject: FlowSubject): ConditionTrace {
-  const saw = subject[condition.field];
-  return { ...condition, saw, held: holds(condition, saw) };
+function traceFlow(flow: Flow, subject: FlowSubject): FlowTrace {
+  const { id: flow_id, name, priority } = flow;
+  const skipped = skipOf(flow, subject);
+  if (skipped) return { flow_id, name, priority, matched: false, skipped, conditions: [] };
+  const conditions = givenConditions(flow).map((condition) => traceCondition(condition, subject));
+  return { flow_id, name, priority, matched: conditions.every(({ held }) => held), conditions };
 }
 
-function holds({ op, value }: Condition, saw: number | string | null): boolean {
-  if (saw === null) return op === "neq";
-  const left = typeof saw === "string" ? saw.toLowerCase() : saw;
-  const right = typeof value === "string" ? value.toLowerCase() : value;
-  switch (op) {
-    case "eq":
-      return left === right;
-    case "neq":
-      return left !== right;
-    case "gt":
-      return left > right;
-    case "lt":
-      return left < right;
-    case "contains":
-      return typeof left === "string" && typeof right === "string" && left.includes(right);
-  }
+/** The reason to skip a flow before its conditions are compared. A lead has no currency of its own. */
+function skipOf({ starts_at, ends_at, currency }: Flow, subject: FlowSubject): Skip | null {
+  const made = Date.parse(subject.occurred_at);
+  if (starts_at && made < Date.parse(starts_at)) return "not_started";
+  if (ends_at && made >= Date.parse(ends_at)) return "ended";
+  return currency && subject.event !== "lead_created" && currency !== subject.currency ? "other_currency" : null;
 }
 
-/** Why a condition is invalid, or null: op, field and value type must fit each other (FLOW-4). */
-export function conditionProblem(condition: Condition): { path: "op" | "value"; message: string } | null {
-  const isAmount = condition.field === "txn_amount_cents";
-  if ((condition.op === "gt" || condition.op === "lt") && !isAmount) {
-    return { path: "op", message: `${condition.op} needs the field txn_amount_cents` };
-  }
-  if (condition.op === "contains" && isAmount) {
-    return { path: "op", message: "contains needs a text field" };
-  }
-  if (isAmount && !(typeof condition.value === "number" && isCents(condition.value))) {
-    return { path: "value", message: "txn_amount_cents is compared with a whole number of cents" };
-  }
-  if (!isAmount && typeof condition.value !== "string") {
-    return { path: "value", message: `${condition.field} is compared with a text` };
-  }
-  return null;
-}
+type CheckedFlow = Pick<Flow, "action_type" | "action_value"> & {
+  event?: FlowEvent | undefined;
+  conditions?: readonly Condition[] | undefined;
+} & { [K in "starts_at" | "ends_at" | "currency"]?: string | null | undefined };
 
-/** Fields that a lead has. */
-const OF_LEADS: readonly ConditionField[] = ["customer_email", "partner_slug"];
-
-/** Why a flow is invalid, or null: its action, or for lead flows fields and rates without a meaning (FLOW-12). */
-export function flowProblem(
-  flow: Pick<Flow, "action_type" | "action_value"> & {
-    event?: FlowEvent | undefined;
-    conditions?: readonly Condition[] | undefined;
-  },
-): { path: string; message: string } | null {
+/**
+ * Why a flow is invalid, or null: its action, its times, conditions that can never hold together (FLOW-13), or for lead
+ * flows the use of fields and rates that a lead does not have (FLOW-12).
+ */
+export function flowProblem(flow: CheckedFlow): { path: string; message: string } | null {
+  const { conditions = [], starts_at, ends_at } = flow;
   if (flow.event === "lead_created") {
     if (flow.action_type !== "flat") {
       return { path: "action_type", message: "A flow for leads pays a flat amount, because leads have no payment." };
     }
-    const wrong = (flow.conditions ?? []).findIndex(({ field }) => !OF_LEADS.includes(field));
+    const wrong = conditions.findIndex(({ field }) => !isFieldOfLeads(field));
     if (wrong >= 0) {
       return {
         path: `conditions.${wrong}.field`,
-        message: `Leads do not have this field: use ${OF_LEADS.join(" or ")}.`,
+        message: `Leads do not have this field: use ${listOfWords(LEAD_FIELDS)}.`,
       };
     }
   }
+  if (starts_at && ends_at && Date.parse(ends_at) <= Date.parse(starts_at)) {
+    return { path: "ends_at", message: "This must be after the start." };
+  }
   const message = actionProblem(flow);
-  return message === null ? null : { path: "action_value", message };
+  return message === null ? contradictionOf(conditions, flow.currency ?? null) : { path: "action_value", message };
+}
+
+function contradictionOf(conditions: readonly Condition[], currency: string | null) {
+  const index = contradictionIn(conditions);
+  if (index !== null) {
+    return {
+      path: `conditions.${index}`,
+      message: "This can never hold together with the other conditions on the same field: no payment would match.",
+    };
+  }
+  const own: Condition[] = currency === null ? [] : [{ field: "currency", op: "eq", value: currency }];
+  if (contradictionIn([...conditions, ...own]) === null) return null;
+  return {
+    path: "currency",
+    message: `The flow applies to payments in ${currency} only, but a condition excludes ${currency}.`,
+  };
+}
+
+function listOfWords(words: readonly string[]): string {
+  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(Boolean).join(" or ");
+}
+
+/**
+ * The currency of a flow (FLOW-15): as given; else the program's if the flow has an amount, which belongs to a currency;
+ * else null.
+ */
+export function currencyOfFlow(
+  flow: Pick<Flow, "action_type"> & {
+    currency?: string | null | undefined;
+    conditions?: readonly Condition[] | undefined;
+  },
+  programCurrency: string,
+): string | null {
+  const hasAmount = flow.action_type === "flat" || flow.conditions?.some(({ field }) => field === "txn_amount_cents");
+  return flow.currency ?? (hasAmount === true ? programCurrency : null);
 }
 
 /** Why an action is invalid, or null: a percentage is 0–100, a flat amount an integer ≥ 0 in cents (FLOW-1). */

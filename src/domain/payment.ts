@@ -1,6 +1,8 @@
 import { amountFor, REVIEW_REASONS, type Hold, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
+import type { RefKind } from "./condition.ts";
+import { historyOf, type CountedPayment } from "./customer.ts";
 import { actionOf, matchFlow, type Flow, type FlowEvent, type FlowSubject, type FlowTrace } from "./flow.ts";
 import { add, LARGEST, NOTHING, type Cents } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
@@ -50,10 +52,14 @@ export type EventOutcome = (typeof EVENT_OUTCOMES)[number];
 export interface PaymentDecision {
   ref: string | null;
   ref_source: ChosenReference<LedgerPartner>["ref_source"];
+  /** The same as conditions of flows compare it; absent if it leads to no partner. */
+  ref_kind?: RefKind;
   /** Every reference that was tried. */
   candidates: Candidate[];
   /** The partner's promotion code that decided it. */
   code_id?: string;
+  /** The currency of a lead's flow. */
+  lead_currency?: string;
   partner_id: string | null;
   partner_slug: string | null;
   /** The partner's group when the payment was made, if a rule was chosen; missing in decisions before groups existed. */
@@ -101,8 +107,14 @@ export interface Rules {
 
 export interface DecisionInput {
   provider: ProviderName;
+  provider_transaction_id: string;
+  /** Whether the owner's server reports the payment. */
+  isReported: boolean;
   live_only: boolean;
   facts: readonly Fact[];
+  /** The first counted payments of the customer without this one, and how many were read (`historyOf`). */
+  counted: readonly CountedPayment[];
+  payments_compared: number;
   /** Other payments that may be the same one; defaults to an empty list. */
   twins?: readonly TwinFact[];
   /** Partners by every reference in the facts and by id, and the holders of the codes in the facts. */
@@ -160,7 +172,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   const isElsewhere = input.facts.some(({ kind }) => kind === "elsewhere");
   const { partner, ...chosen } = isElsewhere
     ? NOBODY
-    : chooseReference(input.facts, state, rules.program, input.leads, input.granted);
+    : chooseReference(input.facts, state, rules.program, input.leads, input.granted, input.isReported);
   const outcome = isElsewhere ? CLAIMED_ELSEWHERE : outcomeOf(input, rules, state, chosen, partner);
   const record: PaymentDecision = {
     ...chosen,
@@ -179,7 +191,7 @@ export function decidePayment(input: DecisionInput): Decision | null {
   };
   if (outcome === "commission" && partner) decideRate(record, input, rules, state, partner, adjusted_cents);
   return {
-    state,
+    state: { ...state, currency: record.lead_currency ?? state.currency },
     outcome: outcome === "commission" && record.rate === null ? "no_flow" : outcome,
     adjusted_cents,
     review_reasons: reviewReasons(input, state, adjusted_cents, record),
@@ -248,7 +260,7 @@ function decideRate(
   const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
   const recorded = isRecorded ? decision : null;
   const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
-  const rule = recorded && erased ? recordedRule(recorded) : chosenRule(rules, partner.id, input.provider, state);
+  const rule = recorded && erased ? recordedRule(recorded) : chosenRule(rules, partner.id, input, state, record);
   Object.assign(record, rule, {
     decided_on: isSame ? recorded.decided_on : decided_on,
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
@@ -267,32 +279,52 @@ export function amountEarned(rate: Rate, event: FlowEvent, base_cents: Cents, ad
 /** `rate` is null if no lead flow applies to a lead. */
 type Rule = Pick<
   PaymentDecision,
-  "flow_id" | "flows" | "partner_slug" | "group_id" | "group_slug" | "applied" | "rate" | "hold"
+  "flow_id" | "flows" | "partner_slug" | "group_id" | "group_slug" | "applied" | "rate" | "hold" | "lead_currency"
 >;
 
 function chosenRule(
   rules: Rules,
   partner_id: string,
-  provider: ProviderName,
-  { event, base_cents, customer_email }: PaymentState,
+  { provider, provider_transaction_id, counted, payments_compared }: DecisionInput,
+  state: PaymentState,
+  { ref_kind = "link" }: PaymentDecision,
 ): Rule {
   const { applied } = rules;
   const partner = rules.ofPartner(partner_id);
   const { slug: partner_slug } = partner;
-  const subject: FlowSubject = { event, txn_amount_cents: base_cents, customer_email, partner_slug, provider };
+  const { event, occurred_at, base_cents, currency, customer_email } = state;
+  const subject: FlowSubject = {
+    ...{ event, occurred_at, txn_amount_cents: base_cents, currency, customer_email, partner_slug, provider },
+    ...{ ref_source: ref_kind, partner_group: partner.group?.slug ?? null },
+    ...historyOf({ ...state, provider_transaction_id }, counted, payments_compared),
+  };
+  const { flow, ...chosen } = chooseRate(rules.flows, partner, rules.program, subject);
   return {
-    ...chooseRate(rules.flows, partner, rules.program, subject),
+    ...chosen,
     partner_slug,
     group_id: partner.group?.id ?? null,
     group_slug: partner.group?.slug ?? null,
     ...(applied > 0 ? { applied } : {}),
+    ...(event === "lead_created" && flow?.currency ? { lead_currency: flow.currency } : {}),
   };
 }
 
-function recordedRule({ rate, flow_id, flows, partner_slug, applied, ...recorded }: PaymentDecision): Rule {
+function recordedRule({
+  rate,
+  flow_id,
+  flows,
+  partner_slug,
+  applied,
+  lead_currency,
+  ...recorded
+}: PaymentDecision): Rule {
   const { group_id = null, group_slug = null, hold = null } = recorded;
   const rule = { rate, flow_id, flows, partner_slug, group_id, group_slug, hold };
-  return { ...rule, ...(applied === undefined ? {} : { applied }) };
+  return {
+    ...rule,
+    ...(applied === undefined ? {} : { applied }),
+    ...(lead_currency === undefined ? {} : { lead_currency }),
+  };
 }
 
 /** Whether rules give the same rate by the same flow. */
@@ -314,10 +346,10 @@ export function chooseRate(
   partner: Pick<RulesOfPartner, "commission_pct" | "group">,
   program: Pick<ProgramRules, "default_commission_pct" | "auto_approve_days">,
   subject: FlowSubject,
-): Pick<PaymentDecision, "rate" | "flow_id" | "flows"> & { hold: Hold | null } {
+): Pick<PaymentDecision, "rate" | "flow_id" | "flows"> & { hold: Hold | null; flow: Flow | null } {
   const { flow, tried } = matchFlow(flows, subject);
   if (!flow && subject.event !== "transaction_completed")
-    return { rate: null, hold: null, flow_id: null, flows: tried };
+    return { rate: null, hold: null, flow_id: null, flows: tried, flow };
   const ofGroup = partner.group?.commission_pct ?? null;
   const rate: Rate = flow
     ? { source: "flow", ...actionOf(flow) }
@@ -326,7 +358,7 @@ export function chooseRate(
       : ofGroup !== null
         ? { source: "group", action_type: "percentage", action_value: ofGroup }
         : { source: "program", action_type: "percentage", action_value: program.default_commission_pct };
-  return { rate, hold: chooseHold(flow, partner.group, program), flow_id: flow?.id ?? null, flows: tried };
+  return { rate, hold: chooseHold(flow, partner.group, program), flow_id: flow?.id ?? null, flows: tried, flow };
 }
 
 /** Chooses the hold of a commission: the flow's, else the group's, else the program's (COM-6); null without one. */

@@ -1,4 +1,5 @@
 import { codeKey, codesOf, type Codes, type HeldCode, type TriedCode } from "./code.ts";
+import type { RefKind } from "./condition.ts";
 import { emailKey } from "./email.ts";
 import type { AttributionFact, CarriedRef, CodeUseFact, EarningFact, Fact, RefPlace } from "./fact.ts";
 import { REF_PLACES } from "./fact.ts";
@@ -32,10 +33,19 @@ export interface Candidate {
 export const REF_SOURCES = ["payment", "code", ...STORED_FOR] as const;
 export type RefSource = (typeof REF_SOURCES)[number];
 
+/** How a chosen reference came to the payment, as conditions of flows compare it (FLOW-4). */
+function kindOf({ of, fact }: Pick<Tried<unknown>, "of" | "fact">, isReported: boolean): RefKind {
+  if (of === "payment") return isReported ? "api" : "link";
+  if (of === "code") return "code";
+  if (fact && isGranted(fact)) return "manual";
+  return fact && isImported(fact) ? "import" : "remembered";
+}
+
 export interface ChosenReference<Partner> {
   /** A promotion code's name, else its id at the vendor. */
   ref: string | null;
   ref_source: RefSource | null;
+  ref_kind?: RefKind;
   /** The id of the partner's promotion code, if a code led to the partner. */
   code_id?: string;
   partner: Partner | null;
@@ -63,6 +73,8 @@ interface Tried<Partner> {
   partner: Partner | null;
   /** The code that leads to the partner. */
   held?: HeldCode;
+  /** The report that a stored reference comes from. */
+  fact?: AttributionFact | CodeUseFact;
 }
 
 /**
@@ -70,7 +82,8 @@ interface Tried<Partner> {
  * (CODE-1), then the stored reference. The first that leads to a partner of the program counts. One that leads to no
  * partner appears in the trace, does not hide others and is never stored (REF-2). A code given to a partner only after
  * the payment decides if no other candidate does (CODE-3). If none leads to a partner, the first that the payment
- * carries is reported. `granted` are the partners whose claim of this payment was granted.
+ * carries is reported. `granted` are the partners whose claim of this payment was granted. `isReported`: the
+ * owner's server reported the payment.
  */
 export function chooseReference<Partner extends { id: string }>(
   facts: readonly Fact[],
@@ -78,6 +91,7 @@ export function chooseReference<Partner extends { id: string }>(
   { attribution, code_precedence }: Pick<ProgramRules, "attribution" | "code_precedence">,
   leads: Leads<Partner>,
   granted: readonly string[],
+  isReported: boolean,
 ): ChosenReference<Partner> {
   const refs = carriedReferences(facts).map(({ ref, place }): Tried<Partner> => {
     return { ref, source: place, of: "payment", partner: leads.byOwnRef(ref) };
@@ -101,6 +115,7 @@ export function chooseReference<Partner extends { id: string }>(
   return {
     ref: chosen?.ref ?? null,
     ref_source: chosen?.of ?? null,
+    ...(chosen?.partner ? { ref_kind: kindOf(chosen, isReported) } : {}),
     ...(chosen?.partner && chosen.held ? { code_id: chosen.held.id } : {}),
     partner: chosen?.partner ?? null,
     candidates: [...own, ...(last ? [last] : [])].map(({ ref, source, partner }) => ({

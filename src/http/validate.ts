@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { isDate } from "../domain/time-zone.ts";
 import { invalidField, type ErrorDetail } from "../lib/errors.ts";
 import { DAY } from "../lib/time.ts";
+import { instant } from "../resources/input.ts";
 // eslint-disable-next-line import/no-unassigned-import -- sets the error messages of every schema
 import "./messages.ts";
 
@@ -53,11 +53,6 @@ export const pageQuery = z.object({
     .optional(),
 });
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
-/** The last day of four-digit years, 9999-12-31: beyond it timestamps no longer sort as texts. */
-const LAST_MS = 253_402_214_400_000;
-
 /**
  * `from` inclusive; `to` exclusive for a time, inclusive for a bare date (HTTP-9). Both come out as milliseconds,
  * `to` as the first instant no longer included. A time without a zone is UTC.
@@ -94,20 +89,3 @@ export const applyFrom = instant((ms) => ms)
       "ISO 8601 date or time, not in the future: the rule applies to all payments made since then. Without it, to those from now on.",
   })
   .optional();
-
-function instant(bound: (ms: number, bareDate: boolean) => number) {
-  return z.string().transform((value, issues) => {
-    // A plus sign that the caller did not encode arrives as a space.
-    const given = value.replace(/ (\d{2}:\d{2})$/, "+$1");
-    const bareDate = DATE.test(given);
-    const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(given) ? given : `${given}Z`;
-    const ms = (bareDate || TIMESTAMP.test(given)) && isDate(given.slice(0, 10)) ? Date.parse(zoned) : Number.NaN;
-    if (Number.isNaN(ms)) {
-      issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
-      return z.NEVER;
-    }
-    // Both bounds are instants, and every stored one is a whole millisecond: a fraction moves to the next one.
-    const whole = /\.\d{3}\d*[1-9]/.test(given) ? ms + 1 : ms;
-    return Math.min(Math.max(bound(whole, bareDate), 0), LAST_MS);
-  });
-}

@@ -1,37 +1,39 @@
 import * as z from "zod";
 import type { flows } from "../db/schema.ts";
-import {
-  CONDITION_FIELDS,
-  CONDITION_OPS,
-  conditionProblem,
-  FLOW_ACTION_TYPES,
-  FLOW_EVENTS,
-  MAX_CONDITIONS,
-  type Condition,
-} from "../domain/flow.ts";
+import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem, MAX_VALUES, type Condition } from "../domain/condition.ts";
+import { FLOW_ACTION_TYPES, FLOW_EVENTS, MAX_CONDITIONS } from "../domain/flow.ts";
 import { MAX_HOLD_DAYS } from "../domain/group.ts";
 import { resource } from "./field.ts";
-import { text } from "./input.ts";
-import { idColumn, string, TIME } from "./output.ts";
+import { currency, text, time } from "./input.ts";
+import { currencyCode, idColumn, string, TIME, timestamp } from "./output.ts";
 
 export type Flow = typeof flows.$inferSelect;
+
+const single = z.union([z.number(), text(500, 0), z.boolean()]);
 
 const condition = z
   .strictObject({
     field: z.enum(CONDITION_FIELDS),
     op: z.enum(CONDITION_OPS),
-    value: z.union([z.number(), text(500, 0)], "This must be a number or a text."),
+    value: z.union(
+      [single, z.array(single).max(MAX_VALUES)],
+      "This must be a number, a text, true or false, or a list of them.",
+    ),
   })
   .superRefine((value, issues) => {
     const problem = conditionProblem(value);
     if (problem) issues.addIssue({ code: "custom", path: [problem.path], message: problem.message });
   });
 
+/** A value of a condition, as the API shows it. */
+const shownSingle = () => z.union([z.number(), z.string(), z.boolean()]);
+export const shownValue = () => z.union([shownSingle(), z.array(shownSingle())]);
+
 const shownCondition = () =>
   z.strictObject({
     field: z.enum(CONDITION_FIELDS),
     op: z.enum(CONDITION_OPS),
-    value: z.union([z.number(), z.string()]),
+    value: shownValue(),
   } satisfies Record<keyof Condition, unknown>);
 
 export const FLOW = resource<Flow>()({
@@ -76,6 +78,18 @@ export const FLOW = resource<Flow>()({
       write: z.int().min(0).max(MAX_HOLD_DAYS).nullable(),
     },
     text: "How many days its commissions are on hold. Null: the group's, or the program's `auto_approve_days`.",
+  },
+  starts_at: {
+    ...{ audit: "plain", read: () => timestamp.nullable(), example: null, write: time.nullable() },
+    text: "It applies to payments made from then on; null: from any time.",
+  },
+  ends_at: {
+    ...{ audit: "plain", read: () => timestamp.nullable(), example: null, write: time.nullable() },
+    text: "It applies to payments made before; null: without end.",
+  },
+  currency: {
+    ...{ audit: "plain", read: () => currencyCode.nullable(), example: null, write: currency.nullable() },
+    text: "The only currency to which it applies; null: every currency. A flow with an amount has one, the program's unless given.",
   },
   created_at: TIME,
   updated_at: TIME,

@@ -1,6 +1,9 @@
 /** Schemas of values in requests. */
 import * as z from "zod";
+import { isCurrency } from "../domain/currency.ts";
 import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
+import { isDate } from "../domain/time-zone.ts";
+import { iso } from "../lib/time.ts";
 
 /** A text that can be stored and returned unchanged: no lone surrogate, no NUL; `min` to `max` characters. */
 export function text(max: number, min: 0 | 1 = 1) {
@@ -32,3 +35,32 @@ export const percentage = z
   .max(100)
   .refine(hasAtMostFourDecimals, "A percentage has at most four decimals.")
   .brand<"Percent">();
+
+/** An ISO 4217 code of money in use, in upper case. */
+export const currency = z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.");
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
+/** The last day of four-digit years, 9999-12-31: beyond it timestamps no longer sort as texts. */
+const LAST_MS = 253_402_214_400_000;
+
+/** An ISO 8601 date or time in milliseconds, moved by `bound`. A time without a zone is UTC. */
+export function instant(bound: (ms: number, bareDate: boolean) => number) {
+  return z.string().transform((value, issues) => {
+    // A plus sign that the caller did not encode arrives as a space.
+    const given = value.replace(/ (\d{2}:\d{2})$/, "+$1");
+    const bareDate = DATE.test(given);
+    const zoned = bareDate || /(Z|[+-]\d{2}:\d{2})$/.test(given) ? given : `${given}Z`;
+    const ms = (bareDate || TIMESTAMP.test(given)) && isDate(given.slice(0, 10)) ? Date.parse(zoned) : Number.NaN;
+    if (Number.isNaN(ms)) {
+      issues.addIssue({ code: "custom", message: "This must be an ISO 8601 date or time." });
+      return z.NEVER;
+    }
+    // Both bounds are instants, and every stored one is a whole millisecond: a fraction moves to the next one.
+    const whole = /\.\d{3}\d*[1-9]/.test(given) ? ms + 1 : ms;
+    return Math.min(Math.max(bound(whole, bareDate), 0), LAST_MS);
+  });
+}
+
+/** An ISO 8601 date or time, as it is stored; a bare date is its first instant in UTC. */
+export const time = instant((ms) => ms).transform(iso);

@@ -8,12 +8,11 @@ import {
   PROGRAM_SLUG_PATTERN,
 } from "../domain/application.ts";
 import { ASSET_KINDS, assetProblem, MAX_ASSET_CONTENT, MAX_ASSET_NAME, MAX_ASSETS } from "../domain/asset.ts";
-import { isCurrency } from "../domain/currency.ts";
 import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN, SALE_AMOUNTS } from "../domain/program.ts";
 import { normalTimeZone } from "../domain/time-zone.ts";
 import { isVisible } from "../domain/visible.ts";
 import { resource } from "./field.ts";
-import { cents as centsInput, percentage, text } from "./input.ts";
+import { cents as centsInput, currency, percentage, text } from "./input.ts";
 import {
   cents,
   currencyCode,
@@ -94,7 +93,7 @@ export const PROGRAM = resource<ProgramColumns>()({
   },
   currency: {
     ...{ audit: "plain", read: () => currencyCode, example: "USD" },
-    write: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD."),
+    write: currency,
     text: "The currency of what leads earn and of commissions added by hand, as ISO 4217. Fixed once there is a commission or a lead.",
   },
   default_commission_pct: {
@@ -167,6 +166,7 @@ export const PROGRAM = resource<ProgramColumns>()({
     ...{ audit: "plain", read: () => z.enum(SALE_AMOUNTS), example: "shown", write: z.enum(SALE_AMOUNTS) },
     text: "Whether partners see in the portal what their customers paid.",
   },
+  payments_compared: INTERNAL,
   assets: {
     audit: "plain",
     read: () => z.array(z.object({ name: z.string(), kind: z.enum(ASSET_KINDS), content: z.string() })),

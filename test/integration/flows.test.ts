@@ -10,6 +10,7 @@ interface FlowBody {
   conditions: { field: string; op: string; value: number | string }[];
   priority: number;
   active: boolean;
+  currency: string | null;
   created_at: string;
 }
 
@@ -139,6 +140,19 @@ describe("flows", () => {
       [{ field: "provider", op: "like", value: "x" }, "op"],
       [{ field: "country", op: "eq", value: "x" }, "field"],
       [{ ...good, negate: true }, "negate"],
+      [{ field: "provider", op: "in", value: "api" }, "value"],
+      [{ field: "provider", op: "eq", value: ["api"] }, "value"],
+      [{ field: "provider", op: "in", value: [] }, "value"],
+      [{ field: "provider", op: "in", value: Array.from({ length: 101 }, String) }, "value"],
+      [{ field: "currency", op: "contains", value: "U" }, "op"],
+      [{ field: "payment_number", op: "eq", value: 0 }, "value"],
+      [{ field: "payment_number", op: "lte", value: 1_001 }, "value"],
+      [{ field: "payment_number", op: "in", value: [1] }, "op"],
+      [{ field: "months_since_first_payment", op: "lt", value: -1 }, "value"],
+      [{ field: "months_since_first_payment", op: "lt", value: 1.5 }, "value"],
+      [{ field: "new_customer", op: "eq", value: "true" }, "value"],
+      [{ field: "new_customer", op: "neq", value: true }, "op"],
+      [{ field: "ref_source", op: "in", value: ["link", "mail"] }, "value"],
     ];
     for (const [condition, part] of refused) {
       const reply = await program.api("POST", "/api/v1/flows", { ...FLAT, conditions: [good, condition] });
@@ -150,6 +164,44 @@ describe("flows", () => {
     expect(flow.conditions).toHaveLength(20);
     const over = { conditions: [...twenty, good] };
     expect(pathsOf(await program.api("PATCH", `/api/v1/flows/${flow.id}`, over))).toEqual(["conditions"]);
+  });
+
+  it("refuses what no payment can satisfy, and names it (FLOW-13, FLOW-15)", async () => {
+    const program = await makeProgram();
+    const on = (field: string, op: string, value: unknown) => ({ field, op, value });
+    const refused: [Record<string, unknown>, string][] = [
+      [{ conditions: [on("provider", "eq", "api"), on("provider", "eq", "provider_a")] }, "conditions.1"],
+      [{ conditions: [on("payment_number", "gt", 3), on("payment_number", "lt", 4)] }, "conditions.1"],
+      [{ conditions: [on("payment_number", "lt", 1)] }, "conditions.0"],
+      [{ conditions: [on("new_customer", "eq", true), on("new_customer", "eq", false)] }, "conditions.1"],
+      [{ currency: "EUR", conditions: [on("currency", "eq", "USD")] }, "currency"],
+      [{ currency: "EUR", conditions: [on("currency", "not_in", ["eur"])] }, "currency"],
+      [{ ...FLAT, conditions: [on("currency", "eq", "EUR")] }, "currency"],
+      [{ currency: "eur" }, "currency"],
+      [{ starts_at: "2026-11-01", ends_at: "2026-11-01" }, "ends_at"],
+      [{ starts_at: "yesterday" }, "starts_at"],
+    ];
+    for (const [fields, path] of refused) {
+      const reply = await program.api("POST", "/api/v1/flows", { ...PERCENT, ...fields });
+      expect([fields, pathsOf(reply)]).toEqual([fields, [path]]);
+    }
+  });
+
+  it("gives a flow with an amount a currency, which stays if the action changes (FLOW-15)", async () => {
+    const program = await makeProgram({ currency: "CHF" });
+    const amount = { field: "txn_amount_cents", op: "gte", value: 1 };
+    const made = [PERCENT, FLAT, { ...FLAT, currency: "JPY" }, { ...PERCENT, conditions: [amount] }];
+    const flows: FlowBody[] = [];
+    for (const fields of made) flows.push(await makeFlow(program, fields));
+    expect(flows.map(({ currency }) => currency)).toEqual([null, "CHF", "JPY", "CHF"]);
+    const changed = async (i: number, fields: Record<string, unknown>) =>
+      (await program.api<FlowBody>("PATCH", `/api/v1/flows/${flows[i]!.id}`, fields)).body.currency;
+    expect([
+      await changed(0, FLAT),
+      await changed(1, PERCENT),
+      await changed(1, { currency: null }),
+      await changed(2, { currency: null }),
+    ]).toEqual(["CHF", "CHF", null, "CHF"]);
   });
 
   it("holds at most 100 flows, also where many are created at once (FLOW-1)", async () => {

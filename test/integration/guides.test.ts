@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem } from "../../src/domain/flow.ts";
+import {
+  CONDITION_FIELDS,
+  CONDITION_OPS,
+  conditionProblem,
+  FIELD_RULES,
+  type ConditionOp,
+} from "../../src/domain/condition.ts";
 import { IMPORT_KINDS, importFields, matchColumns } from "../../src/http/import/columns.ts";
 import { GUIDES } from "../../src/site/guide-list.ts";
 import { call } from "../support/program.ts";
@@ -120,8 +126,11 @@ describe("GET /docs/:guide", () => {
       return codes(fields).map((field) => [field, codes(ops)] as const);
     });
     const taken = CONDITION_FIELDS.map((field) => {
-      const value = field === "txn_amount_cents" ? 100 : "text";
-      return [field, CONDITION_OPS.filter((op) => conditionProblem({ field, op, value }) === null)] as const;
+      const { value: type } = FIELD_RULES[field];
+      const value = { amount: 100, count: 1, text: "text", choice: "link", flag: true }[type];
+      const takes = (op: ConditionOp) =>
+        [value, [value]].some((one) => conditionProblem({ field, op, value: one }) === null);
+      return [field, CONDITION_OPS.filter(takes)] as const;
     });
     expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(taken));
   });

@@ -139,6 +139,9 @@ const FLOW_LISTED: Marks<FlowListed> = {
   conditions: { to: '[{"field":"partner_slug","op":"eq","value":"marked-condition"}]', reads: "marked-condition" },
   priority: { to: 4_321 },
   active: { to: 0, reads: "Switch on" },
+  starts_at: { ...at, reads: "From" },
+  ends_at: { ...at, reads: "Until" },
+  currency: { to: "CHF", reads: "CHF" },
 };
 const ENDPOINT_LISTED: Marks<EndpointListed> = {
   ...alike("id", "url", "description", "created_at"),

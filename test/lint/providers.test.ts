@@ -65,6 +65,7 @@ const EXCEPTIONS: { file: RegExp; texts: string[]; why: string }[] = [
     why: "the API's payout method, as TRANSFER_METHOD",
   },
   { file: /^src\/domain\/provider-name\.ts$/, texts: ["api"], why: "the API's name of the owner's server" },
+  { file: /^src\/domain\/(?:condition|reference)\.ts$/, texts: ["api"], why: "the API's value of ref_source" },
   {
     file: /^src\/http\/pages\/dashboard\/integration\/integration\.tsx$/,
     texts: ["api"],
@@ -254,7 +255,7 @@ describe("a text that names two vendors", () => {
 /** The folders one of whose files has this text. */
 const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** By vendor folder: true, or the reason why the texts do not apply to it. */
+/** By vendor folder: true, or the reason why the texts are about others. */
 type Answers = Readonly<Record<string, string | true>>;
 
 /**

@@ -201,7 +201,7 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   const taken = adjusted(purchase, money);
   const earns = outcome === "commission" && slug !== null;
   const kept = before.erased && before.partner === slug && before.rule ? before : null;
-  const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { base: money.base, email: emailOf(purchase) })) : null;
+  const rule = earns ? (kept?.rule ?? ruleFor(then, slug, { ...money, email: emailOf(purchase) })) : null;
   const hold = earns ? (kept ? kept.hold : holdFor(then, slug)) : null;
   const email = emailOf(purchase);
   const isSelf = earns && (kept ? kept.isSelf : email !== null && email === partner?.email);
@@ -364,14 +364,16 @@ export function changeRules(
   }
 }
 
+type Money = ReturnType<typeof moneyOf> & { email: string | null };
 /** "highest priority first, then the older; first match wins; else the partner's rate, else the group's, else the program's". */
-function ruleFor(state: Rules, slug: string, { base, email }: { base: number; email: string | null }): Rule {
+function ruleFor(state: Rules, slug: string, { base, currency, email }: Money): Rule {
   const { pct, called, group } = state.partners[slug]!;
   const flow = state.flows
     .toSorted((a, b) => b.priority - a.priority)
     .find(
       (one) =>
         one.active &&
+        (currency.toUpperCase() === "USD" || (one.type === "percentage" && one.above === null)) &&
         (one.slug ?? called) === called &&
         (one.above === null || base > one.above) &&
         (one.email ?? email) === email,

@@ -9,7 +9,8 @@ import { APPLICATION_STATUSES } from "../../src/domain/application.ts";
 import { CLAIM_STATUSES } from "../../src/domain/claim.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import type { AuditEventType, EventPayloads, ProviderEventType } from "../../src/domain/event.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, FLOW_ACTION_TYPES, FLOW_EVENTS } from "../../src/domain/flow.ts";
+import { FLOW as FLOW_FIELDS } from "../../src/resources/flow.ts";
+import { readShape } from "../../src/resources/field.ts";
 import { MEMBER_ROLES } from "../../src/domain/member.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { EVENT_OUTCOMES, OUTCOMES } from "../../src/domain/payment.ts";
@@ -60,22 +61,11 @@ const payout = {
 const payoutMove = { ...payout, reference: z.string().nullable(), failure_code: z.string().nullable() };
 const providerEvent = { event_id: z.string(), event_type: z.string(), outcome: z.enum(EVENT_OUTCOMES) };
 const member = { member_id: idOf("member"), email: z.string(), role: z.enum(MEMBER_ROLES) };
+const { name, event, action_type, action_value, conditions, priority, active, ...shown } = readShape(FLOW_FIELDS);
 const flow = {
   flow_id: idOf("flow"),
-  name: z.string(),
-  event: z.enum(FLOW_EVENTS),
-  action_type: z.enum(FLOW_ACTION_TYPES),
-  action_value: z.number(),
-  conditions: z.array(
-    z.strictObject({
-      field: z.enum(CONDITION_FIELDS),
-      op: z.enum(CONDITION_OPS),
-      value: z.union([z.number(), z.string()]),
-    }),
-  ),
-  priority: z.number(),
-  active: z.boolean(),
-  hold_days: z.int().nullable(),
+  ...{ name, event, action_type, action_value, conditions, priority, active },
+  ...{ starts_at: shown.starts_at, ends_at: shown.ends_at, currency: shown.currency, hold_days: shown.hold_days },
 };
 const claim = {
   claim_id: idOf("claim"),

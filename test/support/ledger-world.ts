@@ -5,7 +5,8 @@
 import * as fc from "fast-check";
 import { partners, partnerSlugs, flows } from "../../src/db/schema.ts";
 import { searchText, slugKey, type PartnerStatus } from "../../src/domain/partner.ts";
-import type { Condition, FlowActionType } from "../../src/domain/flow.ts";
+import { paymentsCompared, type Condition } from "../../src/domain/condition.ts";
+import { currencyOfFlow, type FlowActionType } from "../../src/domain/flow.ts";
 import type { ProviderName } from "../../src/domain/provider-name.ts";
 import type { ProviderEvent } from "../../src/providers/provider.ts";
 import { newId } from "../../src/lib/id.ts";
@@ -61,7 +62,8 @@ export async function makeWorldProgram(
   worldFlows: readonly WorldFlow[],
   fields: ProgramFields = {},
 ): Promise<TestProgram> {
-  const program = await makeProgram(fields);
+  const payments_compared = Math.max(0, ...worldFlows.map(({ conditions }) => paymentsCompared(conditions)));
+  const program = await makeProgram({ ...fields, payments_compared });
   const { db } = testContext();
   const now = T0 * 1_000;
   const rows = WORLD_PARTNERS.map((partner, i) => {
@@ -88,6 +90,7 @@ export async function makeWorldProgram(
       id: newId("flow", now + i),
       program_id: program.id,
       name: `flow ${i}`,
+      currency: currencyOfFlow(flow, program.program.currency),
       created_at: stamp,
       updated_at: stamp,
     });

@@ -2,10 +2,11 @@
 import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
 import { commissions, payments, programs, eventCounts } from "../../src/db/schema.ts";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
+import { settleUnsettled } from "../../src/core/ledger/settle.ts";
 import type { Bindings } from "../../src/env.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
-import { call, TEST_SECRETS, type Reply, type TestProgram } from "./program.ts";
+import { call, programContext, TEST_SECRETS, type Reply, type TestProgram } from "./program.ts";
 import { bodyOfA, type EventA } from "./provider-a.ts";
 import { bodyOfB, type EventB } from "./provider-b.ts";
 import { signed } from "./signed.ts";
@@ -55,4 +56,19 @@ export async function ledgerOf(program: TestProgram) {
   const counts: Record<string, number> = {};
   for (const row of countRows) counts[row.type] = (counts[row.type] ?? 0) + row.count;
   return { payments: paymentRows, commissions: commissionRows, eventCounts: counts, program: programRows[0]! };
+}
+
+/** Settles all marked payments of a program, as the job does. */
+export async function settleRest(program: TestProgram): Promise<void> {
+  const isLeft = () =>
+    env.DB.prepare("select 1 from payments where program_id = ? and settled_revision < facts_revision")
+      .bind(program.id)
+      .first();
+  while (await isLeft()) {
+    const failure = await settleUnsettled(
+      programContext(program),
+      sql`from payments indexed by payments_unsettled where program_id = ${program.id}`,
+    );
+    if (failure) throw failure.error;
+  }
 }

@@ -33,6 +33,7 @@ export const PROGRAM = unplain<Program>({
   sale_amounts: "shown",
   assets: null,
   default_group_id: "",
+  payments_compared: 0,
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",

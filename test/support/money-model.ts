@@ -283,10 +283,14 @@ function partnerOf(program: ModelProgram, slug: string): ModelPartner | undefine
   return program.partners.find((partner) => partner.slug.toLowerCase() === slug.toLowerCase());
 }
 
-/** The rule of the first flow that matches, the highest priority and then the oldest first; else a rate. */
+/**
+ * The rule of the first flow that matches, the highest priority and then the oldest first; else a rate. All flows compare
+ * amounts, and so are for the program's currency.
+ */
 function earned(program: ModelProgram, partner: ModelPartner, truth: Truth, net: number, rest: number): number {
   const flow = program.flows
     .toSorted((a, b) => b.priority - a.priority)
+    .filter(() => truth.currency.toUpperCase() === "USD")
     .find(({ above, provider }) => net > above && (provider === null || provider === truth.provider));
   if (flow?.action_type === "flat") return rest > 0 ? flow.action_value : 0;
   const pct = flow?.action_value ?? partner.commission_pct ?? program.default_pct;

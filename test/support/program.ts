@@ -135,6 +135,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     sale_amounts: "shown",
     assets: null,
     default_group_id: "",
+    payments_compared: 0,
     shard: 0,
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),

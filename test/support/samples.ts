@@ -53,6 +53,9 @@ export const FLOW: Required<FlowInput> = {
   priority: 43,
   active: true,
   hold_days: 47,
+  starts_at: "2026-01-01T00:00:00.000Z",
+  ends_at: "2027-01-01T00:00:00.000Z",
+  currency: "CHF",
 };
 
 export const ENDPOINT: Required<EndpointInput> = {

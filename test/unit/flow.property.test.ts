@@ -1,43 +1,60 @@
-/** The laws of flows (FLOW-2, FLOW-5). */
+/** The laws of flows (FLOW-2, FLOW-5, FLOW-13 to FLOW-15). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import {
+  CONDITION_FIELDS,
+  CONDITION_OPS,
+  conditionProblem,
+  contradictionIn,
+  FIELD_RULES,
+  isList,
+  REF_KINDS,
+  traceCondition,
+  type Condition,
+  type ConditionField,
+  type ConditionValue,
+} from "../../src/domain/condition.ts";
 import {
   eventOf,
   FLOW_EVENTS,
   givenConditions,
-  sortFlows,
   matchFlow,
+  sortFlows,
   storedConditions,
-  type Condition,
   type Flow,
   type FlowSubject,
 } from "../../src/domain/flow.ts";
 import { cents } from "../../src/domain/money.ts";
 import { PROVIDER_NAMES } from "../../src/providers/registry.ts";
 
-const texts = fc.constantFrom("ann", "ANN", "bob", "a", "", "Buyer@Example.com", "example");
-const condition: fc.Arbitrary<Condition> = fc.oneof(
-  fc.record({
-    field: fc.constant("txn_amount_cents" as const),
-    op: fc.constantFrom("eq", "neq", "gt", "lt"),
-    value: fc.integer({ min: 0, max: 5 }),
-  }),
-  fc.record({
-    field: fc.constantFrom("customer_email", "partner_slug", "provider"),
-    op: fc.constantFrom("eq", "neq", "contains"),
-    value: texts,
-  }),
-);
+const texts = fc.constantFrom("ann", "ANN", "bob", "a", "", "Buyer@Example.com", "example", "USD", "eur", "provider_a");
+const small = fc.integer({ min: 0, max: 4 });
+const SINGLES = { amount: small, count: small, text: texts, choice: fc.constantFrom(...REF_KINDS), flag: fc.boolean() };
+
+/** Valid conditions on one of the fields. */
+function conditionOn(fields: readonly ConditionField[]): fc.Arbitrary<Condition> {
+  return fc
+    .constantFrom(...fields)
+    .chain((field): fc.Arbitrary<Condition> => {
+      const single: fc.Arbitrary<number | string | boolean> = SINGLES[FIELD_RULES[field].value];
+      const value: fc.Arbitrary<ConditionValue> = fc.oneof(single, fc.array(single, { minLength: 1, maxLength: 3 }));
+      return fc.record({ field: fc.constant(field), op: fc.constantFrom(...CONDITION_OPS), value });
+    })
+    .filter((condition) => conditionProblem(condition) === null);
+}
+
+const time = fc.integer({ min: 0, max: 9 }).map((second) => `2026-01-01T00:00:0${second}.000Z`);
 const flows: fc.Arbitrary<Flow[]> = fc
   .array(
     fc.record({
       action_type: fc.constantFrom("percentage", "flat"),
       action_value: fc.integer({ min: 0, max: 100 }),
       event: fc.constantFrom(...FLOW_EVENTS),
-      conditions: fc.array(condition, { maxLength: 4 }),
+      conditions: fc.array(conditionOn(CONDITION_FIELDS), { maxLength: 3 }),
       priority: fc.integer({ min: -2, max: 2 }),
       active: fc.boolean(),
-      created_at: fc.integer({ min: 0, max: 3 }).map((second) => `2026-01-01T00:00:0${second}.000Z`),
+      created_at: time,
+      ...{ starts_at: fc.option(time), ends_at: fc.option(time), currency: fc.option(fc.constantFrom("USD", "EUR")) },
     }),
     { maxLength: 8 },
   )
@@ -54,30 +71,43 @@ const flows: fc.Arbitrary<Flow[]> = fc
   );
 const subject: fc.Arbitrary<FlowSubject> = fc.record({
   event: fc.constantFrom(...FLOW_EVENTS),
-  txn_amount_cents: fc.integer({ min: 0, max: 5 }).map(cents),
+  occurred_at: time,
+  txn_amount_cents: small.map(cents),
+  currency: fc.constantFrom("USD", "EUR", "JPY"),
   customer_email: fc.option(texts),
   partner_slug: fc.constantFrom("ann", "BOB"),
+  partner_group: fc.option(texts),
   provider: fc.constantFrom(...PROVIDER_NAMES),
+  payment_number: fc.integer({ min: 1, max: 5 }),
+  months_since_first_payment: small,
+  new_customer: fc.boolean(),
+  ref_source: fc.constantFrom(...REF_KINDS),
 });
 
 /** The rules, written down again and without care for speed. */
 function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   const saw = on[field];
-  if (saw === null) return op === "neq";
-  const [left, right] = [saw, value].map((each) => (typeof each === "string" ? each.toLowerCase() : each));
-  if (op === "eq") return left === right;
-  if (op === "neq") return left !== right;
-  if (op === "contains") return String(left).includes(String(right));
-  return op === "gt" ? Number(left) > Number(right) : Number(left) < Number(right);
+  const same = (one: unknown) => String(one).toLowerCase() === String(saw).toLowerCase();
+  const values: readonly unknown[] = isList(value) ? value : [value];
+  if (op === "neq" || op === "not_in") return saw === null || !values.some(same);
+  if (saw === null) return false;
+  if (op === "eq" || op === "in") return values.some(same);
+  if (op === "contains") return String(saw).toLowerCase().includes(String(value).toLowerCase());
+  if (op === "gt") return Number(saw) > Number(value);
+  if (op === "gte") return Number(saw) >= Number(value);
+  return op === "lt" ? Number(saw) < Number(value) : Number(saw) <= Number(value);
 }
 
-/** Whether the flow is of the same event, and all its conditions hold. */
+/** Whether the flow is of the same event, its time and currency are the payment's, and all its conditions hold. */
 function applies(flow: Flow, on: FlowSubject): boolean {
-  return flow.active && eventOf(flow) === on.event && givenConditions(flow).every((each) => holds(each, on));
+  const isInTime = (flow.starts_at ?? "") <= on.occurred_at && on.occurred_at < (flow.ends_at ?? "3");
+  const isOfCurrency = on.event === "lead_created" || [null, on.currency].includes(flow.currency);
+  const isOfEvent = flow.active && eventOf(flow) === on.event;
+  return isOfEvent && isInTime && isOfCurrency && givenConditions(flow).every((each) => holds(each, on));
 }
 
 describe("flow laws", () => {
-  it("a flow matches when all its conditions hold, and only an active one (FLOW-5)", () => {
+  it("a flow matches when its time, its currency and all its conditions do, and only an active one (FLOW-5)", () => {
     fc.assert(
       fc.property(flows, subject, (list, on) => {
         const { flow } = matchFlow(list, on);
@@ -127,6 +157,31 @@ describe("flow laws", () => {
             expect(one.held).toBe(holds(one, on));
           }
         }
+      }),
+    );
+  });
+
+  it("conditions on one field contradict each other when no value satisfies all of them (FLOW-13)", () => {
+    const onOneField = fc
+      .constantFrom(...CONDITION_FIELDS)
+      .chain((field) => fc.array(conditionOn([field]), { minLength: 1, maxLength: 4 }));
+    const counts = Array.from({ length: 40 }, (_, i) => i);
+    const words = ["ann", "bob", "a", "", "buyer@example.com", "example", "usd", "eur", "provider_a"];
+    const all = { amount: counts, count: counts, choice: REF_KINDS, flag: [true, false] };
+    fc.assert(
+      fc.property(onOneField, (conditions) => {
+        const { field } = conditions[0]!;
+        const { value: type }: { value: string } = FIELD_RULES[field];
+        const contained = conditions.filter(({ op }) => op === "contains").map(({ value }) => String(value));
+        const values: readonly unknown[] =
+          type === "text" ? [...words, `${contained.join("")} else`] : all[type as keyof typeof all];
+        const least = field === "payment_number" ? 1 : 0;
+        const satisfied = values.some(
+          (value) =>
+            (typeof value !== "number" || value >= least) &&
+            conditions.every((one) => traceCondition(one, { [field]: value } as never).held),
+        );
+        expect([conditions, contradictionIn(conditions) === null]).toEqual([conditions, satisfied]);
       }),
     );
   });

@@ -50,7 +50,7 @@ function factsAbout(key: string, provider: string, { events }: Lived): Fact[] {
 function flowOf({ above, provider, action_type, action_value, priority }: ModelFlow, i: number) {
   return {
     ...{ id: `flow_${i}`, name: `flow ${i}`, action_type, action_value, priority, active: true },
-    ...{ created_at: `2026-01-01T00:00:0${i}.000Z`, hold_days: null },
+    ...{ created_at: `2026-01-01T00:00:0${i}.000Z`, starts_at: null, ends_at: null, currency: "USD", hold_days: null },
     conditions: [
       { field: "txn_amount_cents" as const, op: "gt" as const, value: above },
       ...(provider === null ? [] : [{ field: "provider" as const, op: "eq" as const, value: provider }]),
@@ -67,7 +67,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
   });
   return lived.truths.map(({ key, provider }) => {
     const decision = decidePayment({
-      provider,
+      ...{ provider, provider_transaction_id: key, counted: [], payments_compared: 0, isReported: false },
       live_only: true,
       facts: factsAbout(key, provider, lived),
       leads: { byRef: partnerByRef, byOwnRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },

@@ -11,7 +11,7 @@ const LEADS: Leads<{ id: string }> = {
 
 function chosen(...facts: Fact[]) {
   const rules = { attribution: "first", code_precedence: "link" } as const;
-  return chooseReference(facts, paymentState(facts)!, rules, LEADS, []);
+  return chooseReference(facts, paymentState(facts)!, rules, LEADS, [], false);
 }
 
 describe("the references of a payment", () => {

@@ -50,7 +50,7 @@ describe("rulesAt (PAY-16)", () => {
 describe("flowsAt (PAY-16)", () => {
   const flow = (id: string, fields: Partial<Flow> = {}): Flow => ({
     ...{ id, name: id, action_type: "flat", action_value: 1, conditions: [], priority: 0, active: true },
-    ...{ created_at: at(0), hold_days: null },
+    ...{ created_at: at(0), starts_at: null, ends_at: null, currency: null, hold_days: null },
     ...fields,
   });
 

@@ -71,7 +71,7 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
     const leads: Leads<{ id: string }> = { byRef, byOwnRef: byRef, byId: (id) => ({ id }), codes };
     const payment = { event: "transaction_completed" as const, occurred_at: now, subscription_id: null };
     const [customer_id, customer_email] = scope === "customer" ? [subject, null] : [null, subject];
-    const { partner } = chooseReference(said, { ...payment, customer_id, customer_email }, settings!, leads, []);
+    const { partner } = chooseReference(said, { ...payment, customer_id, customer_email }, settings!, leads, [], false);
     const others = said.flatMap((fact) => (fact.kind === "attribution" ? (byRef(fact.ref)?.id ?? []) : []));
     return [[identityKey(name), [...new Set([...(partner ? [partner.id] : []), ...others])]]];
   });

@@ -17,6 +17,7 @@ import {
   type OpenEvent,
   planClosing,
   settleEach,
+  settleOfCustomer,
   TEST_MODE,
   type Tried,
   trySettle,
@@ -138,6 +139,7 @@ async function finishEvent(
   await settleEach(ctx, others);
   const known = others.length === 0 && together.length > 0 ? state : null;
   const settled = last ? await trySettle(ctx, last, closed ? { known } : { closing, known }) : null;
+  if (last) await settleOfCustomer(ctx, last);
   if (closed) return (closed.outcome as EventOutcome | null) ?? eventOutcome(closing, settled?.outcome ?? null);
   if (!settled || settled.failure) return closeAlone(ctx, closing, settled?.failure);
   return eventOutcome(closing, settled.outcome);

@@ -1,8 +1,9 @@
 /** Row → API object, in the API and in outbound webhooks alike: the columns that the row's resource reads. */
 
 import { VISITOR, type Actor } from "../../domain/actor.ts";
+import type { Condition } from "../../domain/condition.ts";
 import type { EVENTS, EventPayloads, OutboundEventType } from "../../domain/event.ts";
-import { givenConditions, type Condition } from "../../domain/flow.ts";
+import { givenConditions } from "../../domain/flow.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import { bySecretSet } from "../../providers/registry.ts";
 import { APPLICATION } from "../../resources/application.ts";

@@ -3,7 +3,8 @@ import { desc, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { selectRows, textOf, whole } from "../../db/rows.ts";
 import { payments, programs } from "../../db/schema.ts";
-import type { Flow } from "../../domain/flow.ts";
+import { paymentsCompared } from "../../domain/condition.ts";
+import { givenConditions, type Flow } from "../../domain/flow.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { Decision } from "../../domain/payment.ts";
 import {
@@ -160,9 +161,11 @@ export async function previewApplied(
   const rows = since.slice(0, most);
   const settled = rows.filter(({ compared, made }) => compared.outcome !== null && made.created_at >= day).length;
   const previewed = [];
+  const asked = rule.source === "flow" ? paymentsCompared(givenConditions(rule.flow)) : 0;
+  const changed = (state: LedgerState) => withRule(state, rule, apply_from);
   for (const { compared, made } of rows) {
     const key = { id: compared.payment_id, ...made };
-    previewed.push({ compared, decision: await decideAs(ctx, key, (state) => withRule(state, rule, apply_from)) });
+    previewed.push({ compared, decision: await decideAs(ctx, key, changed, asked) });
   }
   return { previewed, more: since.length > most || counted!.settled > settled };
 }

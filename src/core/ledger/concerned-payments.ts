@@ -256,6 +256,39 @@ export function restartSettling({ db, program }: ProgramCtx, when: SQL = sql`tru
     where settled_revision < facts_revision and program_id = ${program.id} and ${when}`);
 }
 
+/**
+ * The same for a settling of these customers' payments: it may have read their payments before the change. A payment
+ * that is not settled yet may have its customer's address in its facts only.
+ */
+export function restartSettlingOf(
+  ctx: ProgramCtx,
+  { ids, emails }: { ids: readonly string[]; emails: readonly string[] },
+): Statement {
+  const program_id = sql`payments.program_id`;
+  const isNamed = (value: SQL, among: readonly string[]) =>
+    sql`${value} in (select value from json_each(${JSON.stringify(among)}))`;
+  const facts = (scope: SQL, subjects: SQL, address: SQL) => sql`exists (select 1 from (${subjects}) named
+    cross join fact_subjects s on s.program_id = ${program_id} and s.provider = payments.provider and s.scope = ${scope}
+      and s.subject = named.subject
+    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    where ${isNamed(sql`lower(${address})`, emails)})`;
+  const reached = sql`with recursive reach (subject) as (
+      select payments.provider_transaction_id
+      union
+      select b.subject from reach
+        cross join fact_subjects a on a.program_id = ${program_id} and a.provider = payments.provider
+          and a.scope = 'payment' and a.subject = reach.subject
+        cross join fact_subjects b on b.program_id = a.program_id and b.provider = a.provider and b.fact_id = a.fact_id
+          and +b.scope = 'payment'
+    ) select subject from reach`;
+  return restartSettling(
+    ctx,
+    sql`(${isNamed(sql`customer_id`, ids)} or ${isNamed(sql`lower(customer_email)`, emails)}
+      or ${facts(sql`'payment'`, reached, sql`f.data ->> 'customer_email'`)}
+      or ${facts(sql`'address'`, sql`select payments.customer_id as subject`, sql`f.data ->> 'email'`)})`,
+  );
+}
+
 /** A condition on a payment's settled result (`alias`), or unsettled: running settlings may write an older result. */
 export function matchesOrUnsettled(alias: string, condition: SQL): SQL {
   const p = sql.raw(alias);

@@ -13,6 +13,7 @@ import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import { commissionPayload, viewCommissionData } from "../kernel/views.ts";
+import { markLater } from "./counted-payments.ts";
 import { firstSeen } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
 
@@ -59,7 +60,12 @@ export function planSettlement(
       guardedUpdate(ctx, row, { ...after, id: row.id, outcome: "merged", partner_id: null, ref: null, decision: null }),
     ),
   ];
-  return { outcome: decision.outcome, writes: [...guards, ...rows.writes], occurrences: rows.occurrences };
+  // After the payment's own rows: they are settled by then, and not marked again.
+  const later = markLater(ctx, state, [
+    { before: payment, after },
+    ...merged.map((row) => ({ before: row, after: { ...row, outcome: "merged" as const } })),
+  ]);
+  return { outcome: decision.outcome, writes: [...guards, ...rows.writes, ...later], occurrences: rows.occurrences };
 }
 
 /**

@@ -17,6 +17,7 @@ import {
 } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { isUnavailable } from "../../lib/errors.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { newId } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
@@ -230,15 +231,18 @@ export async function reviewSettled(ctx: ProgramCtx, key: PaymentKey): Promise<U
 
 /**
  * The decision under a rule `changed` before the payment, as settling would make it; null without a payment. Writes
- * nothing.
+ * nothing. `payments_compared` is the number of a customer's payments that the changed rule compares.
  */
 export async function decideAs(
   ctx: ProgramCtx,
   key: PaymentKey,
   changed: (state: LedgerState) => LedgerState,
+  payments_compared = 0,
 ): Promise<Decision | null> {
-  const { state } = await readState(ctx, key);
-  return state && decide(ctx.program, changed(state), false);
+  const { state } = await readState(ctx, key, undefined, payments_compared);
+  if (!state) return null;
+  const most = Math.max(state.payments_compared, payments_compared);
+  return decide(ctx.program, changed({ ...state, payments_compared: most }), false);
 }
 
 /**
@@ -260,6 +264,20 @@ function nobodysIn({ payments: rows }: LedgerState): Set<string> {
 /** Settles the payments that waited for a partner to turn active; the sweep settles the rest. */
 export async function settleWaiting(ctx: ProgramCtx, partner_id: string): Promise<void> {
   await settleUnsettled(ctx, sql`from payments where partner_id = ${partner_id}`);
+}
+
+/**
+ * Settles the payments of the same customer that settling this one has marked, because flows compare their place among
+ * the customer's payments; the job settles those beyond the limit of one request.
+ */
+export async function settleOfCustomer(ctx: ProgramCtx, { id }: PaymentKey): Promise<void> {
+  if (ctx.program.payments_compared === 0) return;
+  await settleUnsettled(
+    ctx,
+    sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
+      and exists (select 1 from payments own where own.id = ${id} and (own.customer_id = payments.customer_id
+        or lower(own.customer_email) = lower(payments.customer_email)))`,
+  );
 }
 
 /**
@@ -294,8 +312,12 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
   const decided = state.payments.find((row) => row.decision !== null && row.outcome !== "merged") ?? payment;
   return decidePayment({
     provider: payment.provider,
+    isReported: payment.provider === OWNER_PROVIDER.name,
+    provider_transaction_id: payment.provider_transaction_id,
     live_only: program.live_only,
     facts: state.facts,
+    counted: state.counted,
+    payments_compared: state.payments_compared,
     twins: state.twins,
     leads: {
       byRef,

@@ -1,12 +1,13 @@
 /** The input of a payment's ledger, and its reading. */
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { literal, literals } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
 import { joinParts } from "../../db/parts.ts";
 import { reusablePart } from "../../db/reusable-part.ts";
 import { selectRows } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
 import type { Codes, HeldCode } from "../../domain/code.ts";
+import type { CountedPayment } from "../../domain/customer.ts";
 import type { Decided } from "../../domain/decision.ts";
 import type { CodeFact, Fact, PaymentFact } from "../../domain/fact.ts";
 import type { Flow } from "../../domain/flow.ts";
@@ -18,7 +19,8 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import { joinComparedSums, leadsToPartner, NEWEST_CHANGE, linkedIds, selectAliases } from "./concerned-payments.ts";
-import { PART, type Part, type PaymentKey } from "./facts.ts";
+import { selectCounted } from "./counted-payments.ts";
+import { PART, sameCustomersAt, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
   id: string;
@@ -49,6 +51,9 @@ export interface LedgerState {
   groups: GroupRules[];
   /** The promotion codes that the facts carry, and their possible holders. */
   codes: Codes;
+  /** The first counted payments of the customer without this one, and how many of each customer were read. */
+  counted: CountedPayment[];
+  payments_compared: number;
 }
 
 /** A partner by a slug that the facts name, or, without one, by a code. */
@@ -64,15 +69,17 @@ type Grouped<Row> = Row & { group: GroupRules | null };
 
 /**
  * Reads the complete input of a payment's ledger, null if there is no such payment; and whether the event that is to be
- * closed with it is closed by now. One statement.
+ * closed with it is closed by now. Reads as many counted payments of the customer as the flows compare, and `atLeast` so
+ * many. One statement.
  */
 export async function readState(
   ctx: ProgramCtx,
   { provider, provider_transaction_id }: PaymentKey,
   closing?: { provider: ProviderName; event: { event_id: string } },
+  atLeast = 0,
 ): Promise<{ state: LedgerState | null; isClosed: boolean }> {
   const program_id = ctx.program.id;
-  const state = selectState(program_id, provider, { provider_transaction_id });
+  const state = selectState(program_id, provider, { provider_transaction_id }, atLeast);
   const closed = sql`select 'closed' as what, audit_event_id as data from provider_events where program_id = ${program_id}
     and provider = ${closing?.provider} and event_id = ${closing?.event.event_id} and audit_event_id is not null`;
   const [parts] = await ctx.read(
@@ -93,7 +100,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     ({ provider_transaction_id: key }) => `${byIntent.has(key) ? 1 : 0}${key}`,
   );
   if (!first) return null;
-  const { newest, ...settings } = all<Settings>("settings")[0]!;
+  const { newest, payments_compared, ...settings } = all<Settings>("settings")[0]!;
   const partners = all<Grouped<NamedPartner>>("partner");
   const past = all<Grouped<PastRow>>("past");
   const groups = new Map([...partners, ...past].flatMap(({ group }) => (group ? [[group.id, group]] : [])));
@@ -111,6 +118,8 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     partners,
     groups: [...groups.values()],
     codes: codesKnown(all("code"), all("held_code")),
+    counted: all("counted"),
+    payments_compared,
   };
 }
 
@@ -162,6 +171,7 @@ const TWIN = jsonFields<TwinFact>({ payment: sql`e.value ->> 3`, fact: sql`json(
 const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(data)` });
 interface Settings extends ProgramRules {
   newest: number;
+  payments_compared: number;
 }
 const SETTINGS = jsonFields<Settings>({
   default_commission_pct: sql`default_commission_pct`,
@@ -169,12 +179,17 @@ const SETTINGS = jsonFields<Settings>({
   code_precedence: sql`code_precedence`,
   auto_approve_days: sql`auto_approve_days`,
   newest: NEWEST_CHANGE,
+  payments_compared: sql`payments_compared`,
+});
+export const COUNTED_PAYMENT = jsonFields<CountedPayment>({
+  ...{ id: sql`id`, provider_transaction_id: sql`provider_transaction_id`, created_at: sql`created_at` },
+  ...{ partner_id: sql`partner_id`, customer_id: sql`customer_id`, customer_email: sql`customer_email` },
 });
 
 /** The name of a payment: a stored fact of it, or its id at the provider. */
 type Named = { fact_id: string } | Pick<PaymentKey, "provider_transaction_id">;
 
-const PLACES = ["program_id", "id"] as const;
+const PLACES = ["program_id", "id", "least"] as const;
 /** Parts by the sort of the payment's name, and by provider. */
 const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[number]>>>();
 
@@ -187,19 +202,20 @@ const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[nu
  * The database compiles a table again for each place that names it, with all that it is made of. So the statement goes in
  * stages of one row, each named once, and reads the rows they found at the end.
  */
-export function selectState(program_id: string, provider: ProviderName, of: Named): SQL {
+export function selectState(program_id: string, provider: ProviderName, of: Named, atLeast = 0): SQL {
   const [by, id] = "fact_id" in of ? ["fact", of.fact_id] : ["payment", of.provider_transaction_id];
-  const seeds = (at: Record<(typeof PLACES)[number], SQL>) =>
-    by === "fact" ? selectAliases(at.program_id, provider, at.id) : sql`select ${at.id}`;
+  const seeds = (at: Places) => (by === "fact" ? selectAliases(at.program_id, provider, at.id) : sql`select ${at.id}`);
   const key = `${by} ${provider}`;
-  const part = STATES.get(key) ?? reusablePart(PLACES, (at) => stateBy(at.program_id, provider, seeds(at)));
+  const part = STATES.get(key) ?? reusablePart(PLACES, (at) => stateBy(at, provider, seeds(at)));
   STATES.set(key, part);
-  return part({ program_id, id });
+  return part({ program_id, id, least: atLeast });
 }
 
-function stateBy(program_id: SQL, provider: ProviderName, seeds: SQL): SQL {
+type Places = Record<(typeof PLACES)[number], SQL>;
+
+function stateBy({ program_id, least }: Places, provider: ProviderName, seeds: SQL): SQL {
   return sql`with ${statedStages(program_id, provider, seeds)}, ${twinStages(provider)}, ${codeStages(provider, "twinned")},
-    ${namedStages()},
+    ${namedStages(sql`max((select payments_compared from programs where id = ${program_id}), ${least})`, provider)},
     ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf(provider)) })}
     ${partsFound()}`;
 }
@@ -219,6 +235,7 @@ export function partsFound(): SQL {
     when 'flow' then (select ${FLOW} from flows where id = e.value ->> 1)
     when 'partner' then (select ${PARTNER} from partners where id = e.value ->> 1)
     when 'settings' then (select ${SETTINGS} from programs where id = found.program_id)
+    when 'counted' then (select ${COUNTED_PAYMENT} from payments where id = e.value ->> 1)
     when 'past' then (select ${PAST} from past_rules where seq = e.value ->> 1)
     when 'code' then (select ${CODE} from facts
       where program_id = found.program_id and provider = e.value ->> 3 and fact_id = e.value ->> 4)
@@ -299,8 +316,9 @@ function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL 
 
 /**
  * `named`, the partners that facts or codes can name, with the slug of the fact; `seen`, `occurred_at` bound the rules.
+ * `counted`: the customer's first counted payments.
  */
-function namedStages(): SQL {
+function namedStages(most: SQL, provider: ProviderName): SQL {
   return sql`${stage("named", "coded", {
     slugs: listOfAll(
       sql`distinct slug_key`,
@@ -318,6 +336,15 @@ function namedStages(): SQL {
       sql`select s.partner_id, s.slug_key from json_each(named.slugs) n
           cross join partner_slugs s on s.program_id = ${programOf("named")} and s.slug_key = n.value
         union select h.partner_id, null from json_each(named.held) k cross join partner_codes h on h.id = k.value`,
+    ),
+    counted: listOfAll(
+      sql`id`,
+      selectCounted({
+        ...{ program_id: programOf("named"), ids: sql`named.customers`, emails: sql`named.emails` },
+        isSameProvider: sql`+p.provider in ${literals(sameCustomersAt(provider))}`,
+        without: sql`named.own`,
+        most,
+      }),
     ),
   })}`;
 }
@@ -351,6 +378,8 @@ function partsOf(provider: ProviderName): SQL {
       where value ->> 3 is not null
       union all
       select json_array('held_code', value) from json_each(due.held)
+      union all
+      select json_array('counted', value) from json_each(due.counted)
       union all
       select json_array('twin', ${literal(provider)}, value ->> 0, value ->> 1) from json_each(due.twins)
       union all

@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, sql, type SQL } from "drizzle-orm";
 import { flows } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
-import { flowProblem, givenConditions, MAX_FLOWS, storedConditions, type Condition } from "../../domain/flow.ts";
+import { paymentsCompared, type Condition } from "../../domain/condition.ts";
+import { currencyOfFlow, flowProblem, givenConditions, MAX_FLOWS, storedConditions } from "../../domain/flow.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
@@ -9,11 +10,13 @@ import type { InputOf } from "../../resources/field.ts";
 import type { FLOW } from "../../resources/flow.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
-import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import type { Write } from "../kernel/commit.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
+import { restartSettling } from "../ledger/concerned-payments.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
 export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };
@@ -45,6 +48,9 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
       priority: input.priority ?? 0,
       active: input.active ?? true,
       hold_days: input.hold_days ?? null,
+      starts_at: input.starts_at ?? null,
+      ends_at: input.ends_at ?? null,
+      currency: currencyOfFlow(input, ctx.program.currency),
       created_at: stamp,
       updated_at: stamp,
     };
@@ -54,6 +60,7 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
         { statement: ctx.db.insert(flows).values(flow) },
         // The limit also holds for concurrent requests: the loser reads again, and then finds it reached.
         refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
+        ...comparePayments(ctx, flow),
         ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
       occurrences: [{ type: "flow.created", payload: { ...payloadOf(flow), ...from } }],
@@ -108,7 +115,9 @@ export async function updateFlow(
     if (given.hold_days !== undefined) requireScope(ctx, "payouts");
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };
     const { event = before.event, conditions = givenConditions(before) } = given;
-    const changed = { ...given, event, conditions: storedConditions(event, conditions) };
+    const asked = { ...before, ...given, conditions };
+    const currency = currencyOfFlow(asked, ctx.program.currency);
+    const changed = { ...given, event, currency, conditions: storedConditions(event, conditions) };
     const flow: Flow = { ...before, ...changed, updated_at: nextStamp(before.updated_at, ctx.now) };
     refuseSenseless(flow);
     await commit(ctx, {
@@ -120,6 +129,7 @@ export async function updateFlow(
             .where(and(owned(ctx, id), eq(flows.updated_at, before.updated_at))),
           expect: 1,
         },
+        ...comparePayments(ctx, flow),
         ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
       occurrences: [
@@ -151,6 +161,20 @@ export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   });
 }
 
+/** Has settlings read as many of a customer's payments as the flow compares; those that run by now read again. */
+function comparePayments(ctx: ProgramCtx, flow: Flow): Write[] {
+  const most = paymentsCompared(givenConditions(flow));
+  if (most <= ctx.program.payments_compared) return [];
+  const { id } = ctx.program;
+  return [
+    {
+      statement: ctx.db.run(sql`update programs set payments_compared = ${most}
+        where id = ${id} and payments_compared < ${most}`),
+    },
+    { statement: restartSettling(ctx) },
+  ];
+}
+
 function countFlows(ctx: Reader) {
   return ctx.db
     .select({ flows: sql<number>`count(*)` })
@@ -173,9 +197,23 @@ function tooManyFlows() {
 }
 
 function payloadOf(flow: Flow): EventPayloads["flow.created"] {
-  const { id: flow_id, name, event, action_type, action_value, priority, active, hold_days } = flow;
-  const conditions = givenConditions(flow);
-  return { flow_id, name, event, action_type, action_value, conditions, priority, active, hold_days };
+  const {
+    id: flow_id,
+    name,
+    event,
+    action_type,
+    action_value,
+    priority,
+    active,
+    starts_at,
+    ends_at,
+    currency,
+    hold_days,
+  } = flow;
+  return {
+    ...{ flow_id, name, event, action_type, action_value, conditions: givenConditions(flow), priority, active },
+    ...{ starts_at, ends_at, currency, hold_days },
+  };
 }
 
 function owned(ctx: Reader, id: string): SQL | undefined {

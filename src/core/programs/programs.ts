@@ -78,6 +78,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     sale_amounts: "shown",
     assets: null,
     default_group_id: firstGroupOf(id),
+    payments_compared: 0,
     shard: ctx.shard,
     ...columns,
     created_at: stamp,

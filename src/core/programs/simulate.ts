@@ -1,13 +1,15 @@
-import { desc, eq, sql } from "drizzle-orm";
+import { desc, eq, sql, type SQL } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
+import { paymentsCompared, type Condition, type RefKind } from "../../domain/condition.ts";
+import { historyOf, type CountedPayment } from "../../domain/customer.ts";
 import {
+  currencyOfFlow,
   eventOf,
   flowProblem,
   givenConditions,
   MAX_FLOWS,
   storedConditions,
-  type Condition,
   type Flow,
   type FlowActionType,
   type FlowEvent,
@@ -15,7 +17,9 @@ import {
 import { addUp, NOTHING, type Cents, type Percent } from "../../domain/money.ts";
 import { chooseRate, amountEarned, isSameRule } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
-import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { OWNER_PROVIDER } from "../../providers/registry.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectCounted } from "../ledger/counted-payments.ts";
 import {
   APPLIED_COLUMNS,
   appliedFrom,
@@ -27,6 +31,7 @@ import {
 } from "../ledger/apply-from.ts";
 import { selectGroups } from "./groups.ts";
 import { parseRules, selectNewestRules, rulesOf, seenOf } from "../ledger/rules.ts";
+import { COUNTED_PAYMENT } from "../ledger/state.ts";
 
 /** The simulator's input for a flow: the fields of a new flow, or the changed fields of an existing one. */
 export interface SimulatedFlow {
@@ -38,6 +43,9 @@ export interface SimulatedFlow {
   priority?: number | undefined;
   active?: boolean | undefined;
   hold_days?: number | null | undefined;
+  starts_at?: string | null | undefined;
+  ends_at?: string | null | undefined;
+  currency?: string | null | undefined;
 }
 
 export interface SimulationInput extends ApplyFrom {
@@ -129,6 +137,8 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
  */
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
+  const most = sql`max((select payments_compared from programs where id = ${caller.programId}),
+    ${paymentsCompared(input.flow?.conditions ?? [])})`;
   const [ctx, rows, current, kept, all] = await prove(
     caller,
     caller.db
@@ -137,6 +147,10 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         provider: payments.provider,
         customer_email: payments.customer_email,
         partner_slug: sql<string | null>`${payments.decision} ->> '$.partner_slug'`,
+        ref_kind: sql<RefKind | null>`${payments.decision} ->> '$.ref_kind'`,
+        customer_id: payments.customer_id,
+        provider_transaction_id: payments.provider_transaction_id,
+        counted: countedWith(caller, most),
         event: payments.event,
         made: { occurred_at: payments.created_at, rules_seen: payments.rules_seen, erased_at: payments.erased_at },
         status: partners.status,
@@ -170,7 +184,13 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
     const rules = rulesOf(known, { occurred_at: made.occurred_at, seen: seenOf(made) });
-    const subject = { ...row, txn_amount_cents, partner_slug: slug };
+    const { occurred_at } = made;
+    const counted = JSON.parse(row.counted) as CountedPayment[];
+    const subject = {
+      ...{ ...row, ...made, currency: compared.currency, txn_amount_cents, partner_slug: slug },
+      ...{ ref_source: row.ref_kind ?? "link", partner_group: rules.ofPartner(id).group?.slug ?? null },
+      ...historyOf({ ...row, occurred_at }, counted, counted.length),
+    };
     const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
     const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
     if (isSameRule(chosen, chosenBy(rules.flows))) return as;
@@ -181,8 +201,20 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
 }
 
+/** SQL for the first counted payments of the customer of each payment, without it: JSON of `CountedPayment`s. */
+function countedWith(caller: Reader, most: SQL): SQL<string> {
+  const counted = selectCounted({
+    program_id: sql`${caller.programId}`,
+    ids: sql`json_array(${payments.customer_id})`,
+    emails: sql`json_array(lower(${payments.customer_email}))`,
+    isSameProvider: sql`(p.provider = ${payments.provider} or ${OWNER_PROVIDER.name} in (p.provider, ${payments.provider}))`,
+    ...{ without: sql`json_array(${payments.id})`, most },
+  });
+  return sql`(select json_group_array(json(${COUNTED_PAYMENT})) from payments q where q.id in (${counted}))`;
+}
+
 /** @throws `validation_failed` if the resulting flow is senseless. */
-function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow {
+function changedFlow(ctx: ProgramCtx, current: Flow[], input: SimulationInput): Flow {
   const { flow, flow_id } = input;
   const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
@@ -194,7 +226,10 @@ function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow
   }
   const event = flow.event ?? (existing ? eventOf(existing) : "transaction_completed");
   const conditions = flow.conditions ?? (existing ? givenConditions(existing) : []);
-  const problem = flowProblem({ ...flow, event, conditions });
+  const { starts_at = existing?.starts_at ?? null, ends_at = existing?.ends_at ?? null } = flow;
+  const asked = { ...flow, conditions, currency: flow.currency ?? existing?.currency };
+  const currency = currencyOfFlow(asked, ctx.program.currency);
+  const problem = flowProblem({ ...asked, event, starts_at, ends_at, currency });
   if (problem !== null) throw invalidField(`flow.${problem.path}`, problem.message);
   return {
     id: existing?.id ?? NEW_FLOW_ID,
@@ -206,6 +241,7 @@ function changedFlow(ctx: Reader, current: Flow[], input: SimulationInput): Flow
     priority: flow.priority ?? existing?.priority ?? 0,
     active: flow.active ?? existing?.active ?? true,
     hold_days: flow.hold_days ?? existing?.hold_days ?? null,
+    ...{ starts_at, ends_at, currency },
   };
 }
 

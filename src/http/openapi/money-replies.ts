@@ -15,7 +15,9 @@ import type {
   viewPaymentWithTrace,
 } from "../../core/kernel/views.ts";
 import { COMMISSION_STATUSES } from "../../domain/commission.ts";
-import { CONDITION_FIELDS, CONDITION_OPS, type FlowTrace } from "../../domain/flow.ts";
+import { CONDITION_FIELDS, CONDITION_OPS } from "../../domain/condition.ts";
+import { SKIPS, type FlowTrace } from "../../domain/flow.ts";
+import { shownValue } from "../../resources/flow.ts";
 import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
@@ -97,20 +99,19 @@ const bulkResult = once(() =>
 
 const payment = once(() => shows<PaymentView>()(readShape(PAYMENT)));
 
-const value = once(() => z.union([z.number(), z.string()]));
-
 const flowTrace = once(() =>
   shows<FlowTrace>()({
     flow_id: idOf("flow"),
     name: z.string(),
     priority: z.number(),
     matched: z.boolean(),
+    skipped: z.exactOptional(z.enum(SKIPS)).describe("Why its conditions were not compared; absent if they were."),
     conditions: z.array(
       shows<FlowTrace["conditions"][number]>()({
         field: z.enum(CONDITION_FIELDS),
         op: z.enum(CONDITION_OPS),
-        value: value(),
-        saw: value().nullable(),
+        value: shownValue(),
+        saw: z.union([z.number(), z.string(), z.boolean()]).nullable(),
         held: z.boolean(),
       }),
     ),

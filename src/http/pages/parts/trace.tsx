@@ -8,7 +8,14 @@ import type { PaymentDecision } from "../../../domain/payment.ts";
 import type { Candidate, RefSource } from "../../../domain/reference.ts";
 import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
 import { Table } from "./table.tsx";
-import { CANDIDATE_TEXTS, conditionText, conditionValueText, OUTCOME_TEXTS, REVIEW_TEXTS } from "./words.ts";
+import {
+  CANDIDATE_TEXTS,
+  conditionText,
+  conditionValueText,
+  OUTCOME_TEXTS,
+  REVIEW_TEXTS,
+  SKIP_TEXTS,
+} from "./words.ts";
 
 interface TraceProps {
   payment: Payment;
@@ -230,7 +237,8 @@ function FlowTried({ flow, money }: { flow: FlowTrace; money: MoneyFormat }) {
   return (
     <li>
       <Mark yes={flow.matched} /> Flow “{flow.name}”{flow.matched ? " matched" : " did not match"}
-      {flow.conditions.length === 0 ? " (it has no conditions)" : null}
+      {flow.skipped ? `: ${SKIP_TEXTS[flow.skipped]}` : null}
+      {flow.conditions.length === 0 && !flow.skipped ? " (it has no conditions)" : null}
       {flow.conditions.length > 0 ? (
         <ul>
           {flow.conditions.map((condition) => (

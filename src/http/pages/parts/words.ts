@@ -1,5 +1,13 @@
 import type { Commission } from "../../../core/kernel/rows.ts";
-import type { Condition, FlowEvent } from "../../../domain/flow.ts";
+import {
+  isList,
+  REF_KINDS,
+  type Condition,
+  type RefKind,
+  type ConditionTrace,
+  type ConditionValue,
+} from "../../../domain/condition.ts";
+import type { FlowEvent, Skip } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import type { CandidateSource } from "../../../domain/reference.ts";
@@ -183,25 +191,55 @@ export const FIELD_TEXTS: Record<Condition["field"], string> = {
   customer_email: "Customer's e-mail",
   partner_slug: "Partner's slug",
   provider: "Provider",
+  partner_group: "Partner's group",
+  currency: "Currency",
+  payment_number: "Number of the customer's payment",
+  months_since_first_payment: "Months since the customer's first payment",
+  new_customer: "The customer is new",
+  ref_source: "Referred by",
+};
+
+/** Why a flow was not compared with a payment. */
+export const SKIP_TEXTS: Record<Skip, string> = {
+  not_started: "it had not started when the payment was made",
+  ended: "it had ended when the payment was made",
+  other_currency: "it is for another currency",
 };
 
 export const OP_TEXTS: Record<Condition["op"], string> = {
   eq: "is",
   neq: "is not",
   gt: "is more than",
+  gte: "is at least",
   lt: "is less than",
+  lte: "is at most",
   contains: "contains",
+  in: "is one of",
+  not_in: "is none of",
+};
+
+const REF_KIND_TEXTS: Record<RefKind, string> = {
+  link: "a link",
+  code: "a promotion code",
+  api: "your server",
+  import: "an import",
+  manual: "a granted claim",
+  remembered: "an earlier visit or payment",
 };
 
 /** Formats the value of a condition. Amounts are in the payment's currency. */
 export function conditionValueText(
   field: Condition["field"],
-  value: number | string | null,
+  value: ConditionValue | ConditionTrace["saw"],
   money: MoneyFormat,
 ): string {
   if (value === null) return "nothing";
-  if (field === "txn_amount_cents" && typeof value === "number" && isCents(value)) return money(value);
-  return field === "provider" ? providerText(String(value)) : `“${value}”`;
+  if (isList(value)) return value.map((one) => conditionValueText(field, one, money)).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return field === "txn_amount_cents" && isCents(value) ? money(value) : String(value);
+  if (field === "provider") return providerText(value);
+  const kind = field === "ref_source" ? REF_KINDS.find((one) => one === value) : undefined;
+  return kind ? REF_KIND_TEXTS[kind] : `“${value}”`;
 }
 
 export function conditionText({ field, op, value }: Condition, money: MoneyFormat): string {

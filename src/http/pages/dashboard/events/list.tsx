@@ -217,6 +217,8 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   referrer: false,
   provider: false,
   currency: false,
+  starts_at: false,
+  ends_at: false,
   kind: false,
   method: false,
   reference: false,

@@ -1,21 +1,24 @@
 import type { FlowInput } from "../../../../core/programs/flows.ts";
 import type { Flow, Program } from "../../../../core/kernel/rows.ts";
 import {
-  CONDITION_OPS,
-  FLOW_ACTION_TYPES,
-  FLOW_EVENTS,
-  givenConditions,
-  MAX_CONDITIONS,
-  type Condition,
   CONDITION_FIELDS,
-} from "../../../../domain/flow.ts";
+  CONDITION_OPS,
+  FIELD_RULES,
+  isList,
+  type Condition,
+  type ConditionField,
+  type ConditionValue,
+} from "../../../../domain/condition.ts";
+import { FLOW_ACTION_TYPES, FLOW_EVENTS, givenConditions, MAX_CONDITIONS } from "../../../../domain/flow.ts";
+import { dayIn, isDate, laterDate, startOfDateIn, startOfDayIn } from "../../../../domain/time-zone.ts";
+import { iso } from "../../../../lib/time.ts";
 import type { EditForm } from "../../edits.ts";
 import { FormFields, moneyValue, parseMoney } from "../../forms.ts";
 import { Checkbox, Field, SelectField } from "../../parts/form.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../../parts/words.ts";
 import { ApplyFromField, applyFromInput } from "../rules/apply-from.tsx";
 
-/** A flow as its form shows it: amounts with the decimals of the program's currency. */
+/** A flow as its form shows it: amounts with the decimals of its currency, else the program's. */
 export interface FlowValues {
   name: string;
   event: string;
@@ -24,6 +27,9 @@ export interface FlowValues {
   priority: string;
   hold_days: string;
   active: boolean;
+  starts_at: string;
+  ends_at: string;
+  currency: string;
   conditions: { field: string; op: string; value: string }[];
   apply_from: string;
 }
@@ -39,11 +45,17 @@ export const NEW_FLOW: FlowValues = {
   priority: "0",
   hold_days: "",
   active: true,
+  starts_at: "",
+  ends_at: "",
+  currency: "",
   conditions: [],
   apply_from: "",
 };
 
-export function flowValues(flow: Flow, currency: string): FlowValues {
+type Setting = Pick<Program, "currency" | "time_zone">;
+
+export function flowValues(flow: Flow, program: Setting): FlowValues {
+  const currency = flow.currency ?? program.currency;
   const isFlat = flow.action_type === "flat";
   return {
     name: flow.name,
@@ -53,23 +65,84 @@ export function flowValues(flow: Flow, currency: string): FlowValues {
     priority: String(flow.priority),
     hold_days: String(flow.hold_days ?? ""),
     active: flow.active,
+    starts_at: limitText("starts_at", flow.starts_at, program),
+    ends_at: limitText("ends_at", flow.ends_at, program),
+    currency: flow.currency ?? "",
     conditions: givenConditions(flow).map(({ field, op, value }) => ({
       field,
       op,
-      value: typeof value === "number" ? moneyValue(value, currency) : value,
+      value: conditionText(field, value, currency),
     })),
     apply_from: "",
   };
 }
 
-export function flowForm(currency: string): EditForm<Flow> {
+/**
+ * A limit of a flow as a day of the program's zone, the first or the last one that counts; as a time if it is within a
+ * day.
+ */
+function limitText(limit: Limit, at: string | null, { time_zone }: Setting): string {
+  if (at === null) return "";
+  const ms = Date.parse(at);
+  if (startOfDayIn(time_zone, ms) !== ms) return at;
+  return dayIn(time_zone, limit === "starts_at" ? ms : ms - 1);
+}
+
+type Limit = "starts_at" | "ends_at";
+
+/** The time for the API's schemas: null if the field is empty, undefined if it was not sent. */
+function typedLimit(fields: FormFields, limit: Limit, { time_zone }: Setting): string | null | undefined {
+  if (!fields.has(limit)) return undefined;
+  const text = fields.text(limit);
+  if (text === "") return null;
+  if (!isDate(text)) return text;
+  const start = startOfDateIn(time_zone, limit === "starts_at" ? text : laterDate(text, 1));
+  return iso(start);
+}
+
+/** A value of a condition as a person types it; a list is separated by commas. */
+function conditionText(field: ConditionField, value: ConditionValue, currency: string): string {
+  if (isList(value)) return value.map((one) => conditionText(field, one, currency)).join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return FIELD_RULES[field].value === "amount" ? moneyValue(Number(value), currency) : String(value);
+}
+
+/** The value of a condition for the API's schemas; a text that does not fit the field is refused there. */
+function typedValue({ field, op, value }: FlowValues["conditions"][number], currency: string): unknown {
+  const type = CONDITION_FIELDS.some((one) => one === field) ? FIELD_RULES[field as ConditionField].value : "text";
+  const single = (text: string) => {
+    if (type === "amount") return parseMoney(text, currency);
+    if (type === "count") return /^\d{1,15}$/.test(text.trim()) ? Number(text) : text;
+    return type === "flag" ? (FLAGS.get(text.trim().toLowerCase()) ?? text) : text;
+  };
+  if (op !== "in" && op !== "not_in") return single(value);
+  return value
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean)
+    .map(single);
+}
+
+const FLAGS = new Map([
+  ["yes", true],
+  ["true", true],
+  ["no", false],
+  ["false", false],
+]);
+
+/** The form that edits a flow (PAGE-30). */
+export function flowForm(program: Setting): EditForm<Flow> {
   return {
     columns: (flow) => {
-      const { name, event, action_type, action_value, priority, hold_days, active } = flow;
-      return { name, event, action_type, action_value, priority, hold_days, active, conditions: givenConditions(flow) };
+      const { name, event, action_type, action_value, priority, active, starts_at, ends_at, currency, hold_days } =
+        flow;
+      return {
+        ...{ name, event, action_type, action_value, priority, active, conditions: givenConditions(flow) },
+        ...{ starts_at, ends_at, currency, hold_days },
+      };
     },
     texts: (flow) => {
-      const values = flowValues(flow, currency);
+      const values = flowValues(flow, program);
       return { ...values, conditions: values.conditions.length === 0 ? "none" : values.conditions };
     },
     changes: ({ id }) => ({ type: "flow.updated", about: ["flow_id", id] }),
@@ -86,6 +159,9 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
     priority: fields.given("priority") ?? stored.priority,
     hold_days: fields.given("hold_days") ?? stored.hold_days,
     active: fields.isTicked("active") ?? stored.active,
+    starts_at: fields.given("starts_at") ?? stored.starts_at,
+    ends_at: fields.given("ends_at") ?? stored.ends_at,
+    currency: fields.given("currency") ?? stored.currency,
     conditions: typedConditions(fields) ?? stored.conditions,
     apply_from: fields.text("apply_from"),
   };
@@ -115,9 +191,9 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
 /** The input for the API's schemas. */
 export function flowInput(
   fields: FormFields,
-  program: Pick<Program, "currency" | "time_zone">,
+  program: Setting,
 ): Record<keyof FlowInput, unknown> & { apply_from?: string } {
-  const { currency } = program;
+  const currency = fields.text("currency").toUpperCase() || program.currency;
   const isFlat = fields.text("action_type") === "flat";
   const priority = fields.numberOrNull("priority");
   return {
@@ -128,21 +204,22 @@ export function flowInput(
     priority: priority === null ? 0 : priority,
     active: fields.isTicked("active"),
     hold_days: fields.numberOrNull("hold_days"),
-    conditions: typedConditions(fields)?.map(({ field, op, value }) => ({
-      field,
-      op,
-      value: field === "txn_amount_cents" ? parseMoney(value, currency) : value,
-    })),
+    starts_at: typedLimit(fields, "starts_at", program),
+    ends_at: typedLimit(fields, "ends_at", program),
+    currency: fields.has("currency") ? fields.text("currency").toUpperCase() || null : undefined,
+    conditions: typedConditions(fields)?.map((row) => ({ ...row, value: typedValue(row, currency) })),
     ...applyFromInput(fields, program),
   };
 }
 
 interface FlowFieldsProps {
-  conditions: FlowValues["conditions"];
+  values: FlowValues;
+  /** The program's. */
   currency: string;
 }
 
-export function FlowFields({ conditions, currency }: FlowFieldsProps) {
+export function FlowFields({ values: { conditions, starts_at, ends_at }, currency }: FlowFieldsProps) {
+  const typeOf = (limit: string) => (limit === "" || isDate(limit) ? "date" : "text");
   const rows = [...conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
   return (
     <>
@@ -167,7 +244,7 @@ export function FlowFields({ conditions, currency }: FlowFieldsProps) {
           label="Amount"
           required={true}
           inputmode="decimal"
-          hint={`Percent, or an amount such as 5.00. Amounts are read as ${currency} and paid in the payment's currency.`}
+          hint="Percent, or an amount such as 5.00."
         />
       </div>
       <fieldset>
@@ -178,10 +255,21 @@ export function FlowFields({ conditions, currency }: FlowFieldsProps) {
           ))}
         </div>
         <p class="hint">
-          Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Saving adds{" "}
-          {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
+          Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Separate
+          several values by commas. Saving adds {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
         </p>
       </fieldset>
+      <Field
+        name="currency"
+        label="Currency"
+        maxlength={3}
+        placeholder="any"
+        hint={`A flow with an amount, flat or in a condition, applies to payments in one currency: ${currency} unless you name another. Payments in other currencies go on to the next flow.`}
+      />
+      <div class="fields two">
+        <Field name="starts_at" label="First day" type={typeOf(starts_at)} hint="Empty: from any time." />
+        <Field name="ends_at" label="Last day" type={typeOf(ends_at)} hint="Empty: without end." />
+      </div>
       <Field
         name="priority"
         label="Priority"

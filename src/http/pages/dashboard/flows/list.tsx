@@ -7,7 +7,9 @@ import { actionOf, flowProblem, givenConditions } from "../../../../domain/flow.
 import { flowCreate } from "../../../api/flows.ts";
 import { settingOf } from "../../../../domain/amount.ts";
 import type { PageEnv } from "../../../session.ts";
+import { iso } from "../../../../lib/time.ts";
 import { refusedEdit, sentEdit, readShown, type EditForm } from "../../edits.ts";
+import { dateText } from "../../locale.ts";
 import {
   CHECK_FIELDS,
   type FormFields,
@@ -76,7 +78,7 @@ export const flows = new Hono<PageEnv>()
   )
   .get("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    const values = flowValues(flow, c.var.session.program.currency);
+    const values = flowValues(flow, c.var.session.program);
     const action_value = c.req.query("action_value");
     if (action_value === undefined) return editPage(c, { flow, values, shown: formOfFlow(c).columns(flow) });
     return save(c, flow, formOf({ ...values, action_value }));
@@ -85,7 +87,7 @@ export const flows = new Hono<PageEnv>()
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
     const typed = await sentFields(c);
     const rate = typed.given("rate");
-    const stored = flowValues(flow, c.var.session.program.currency);
+    const stored = flowValues(flow, c.var.session.program);
     // The preview of a rate changes the rate and the displayed type; the rest stays as stored.
     const previewed = { action_value: rate ?? "", action_type: typed.given("action_type") ?? stored.action_type };
     const fields = rate === undefined ? typed : formOf({ ...stored, ...previewed });
@@ -147,7 +149,7 @@ async function save(
   verb?: (input: Input) => Promise<Response>,
 ): Promise<Response> {
   const { program } = c.var.session;
-  const values = typedFlow(fields, flow ? flowValues(flow, program.currency) : NEW_FLOW);
+  const values = typedFlow(fields, flow ? flowValues(flow, program) : NEW_FLOW);
   const edit = flow ? sentEdit(formOfFlow(c), flow, fields) : undefined;
   const shown = edit?.shown;
   if (fields.has("back")) return editPage(c, { flow, values, shown });
@@ -167,7 +169,7 @@ async function save(
   } catch (error) {
     if (!edit) return editPage(c, { flow, values, problems: problemsOf(error) });
     const again = await refusedEdit(c, formOfFlow(c), edit, error);
-    const asTyped = typedFlow(again.fields ?? fields, flowValues(again.row, program.currency));
+    const asTyped = typedFlow(again.fields ?? fields, flowValues(again.row, program));
     return editPage(c, { flow: again.row, values: asTyped, shown: again.shown, problems: again.problems });
   }
 }
@@ -181,7 +183,7 @@ function parseFlow(input: unknown): Parsed<Input> {
 }
 
 function formOfFlow(c: Context<PageEnv>): EditForm<Flow> {
-  return flowForm(c.var.session.program.currency);
+  return flowForm(c.var.session.program);
 }
 
 interface Edited {
@@ -213,7 +215,7 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulati
     <>
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
       <Form {...{ problems, values, shown }} action={addressOf(flow)} readable={true} class="card stack form-wide">
-        <FlowFields conditions={values.conditions} currency={currency} />
+        <FlowFields values={values} currency={currency} />
         <IfMay right="manage">
           <Actions submit={flow ? "Save" : "Add flow"} cancel={{ href: AT, label: "Cancel" }}>
             <button type="submit" name="simulate" value="yes">
@@ -235,7 +237,7 @@ interface Rate {
 
 /** Previews another rate that was typed in the list, with the button that saves it. */
 function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }: Rate) {
-  const money = settingFormat(c.var.session.program);
+  const money = moneyFormat(flow, c.var.session.program);
   const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
   const actions = (
     <a class="button" href={addressOf(flow)}>
@@ -276,14 +278,24 @@ function textsOf({ simulation, count }: ShownSimulation) {
   };
 }
 
-/** Flat amounts and amounts of conditions are set in the program's currency. */
-function settingFormat(program: Program): MoneyFormat {
-  return (amount_cents) => moneyText(settingOf(program, amount_cents));
+/** Amounts of a flow are in its currency. */
+function moneyFormat({ currency }: Pick<Flow, "currency">, program: Program): MoneyFormat {
+  return (amount_cents) => moneyText(settingOf({ ...program, currency: currency ?? program.currency }, amount_cents));
 }
 
 export type Listed = Pick<
   Flow,
-  "id" | "name" | "event" | "action_type" | "action_value" | "conditions" | "priority" | "active"
+  | "id"
+  | "name"
+  | "event"
+  | "action_type"
+  | "action_value"
+  | "conditions"
+  | "priority"
+  | "active"
+  | "starts_at"
+  | "ends_at"
+  | "currency"
 >;
 
 function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; program: Program }) {
@@ -300,7 +312,7 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
       ]}
       rows={shown.map((flow) => [
         <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
-        <Conditions flow={flow} money={settingFormat(program)} />,
+        <Conditions flow={flow} program={program} />,
         String(flow.priority),
         <Badge state={flow.active ? "active" : "off"} />,
         <Pays flow={flow} program={program} />,
@@ -321,8 +333,8 @@ function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; progra
 
 /** The rate of a flow as a form; the next page first previews the change. */
 function Pays({ flow, program }: { flow: Listed; program: Program }) {
-  const { currency } = program;
-  if (!useMay("manage")) return <>{rateText(actionOf(flow), settingFormat(program))}</>;
+  const currency = flow.currency ?? program.currency;
+  if (!useMay("manage")) return <>{rateText(actionOf(flow), moneyFormat(flow, program))}</>;
   const isFlat = flow.action_type === "flat";
   return (
     <form method="get" action={`${AT}/${flow.id}`} class="inline" data-preview="">
@@ -343,18 +355,29 @@ function Pays({ flow, program }: { flow: Listed; program: Program }) {
   );
 }
 
-function Conditions({ flow, money }: { flow: Pick<Flow, "event" | "conditions">; money: MoneyFormat }) {
-  const conditions = givenConditions(flow);
+function Conditions({ flow, program }: { flow: Listed; program: Program }) {
   const { every, name } = EVENT_TEXTS[flow.event];
-  if (conditions.length === 0) return <span class="muted">{every}</span>;
+  const money = moneyFormat(flow, program);
+  const texts = [
+    ...givenConditions(flow).map((condition) => conditionText(condition, money)),
+    ...(flow.currency === null || flow.event === "lead_created" ? [] : [`The payment is in ${flow.currency}`]),
+    ...(flow.starts_at === null ? [] : [`From ${dateText(flow.starts_at, program.time_zone)}`]),
+    ...(flow.ends_at === null ? [] : [`Until ${dateText(lastInstant(flow.ends_at), program.time_zone)}`]),
+  ];
+  if (texts.length === 0) return <span class="muted">{every}</span>;
   return (
     <>
       {flow.event === "transaction_completed" ? null : <span class="second">{name}</span>}
       <ul class="plain-list">
-        {conditions.map((condition) => (
-          <li>{conditionText(condition, money)}</li>
+        {texts.map((text) => (
+          <li>{text}</li>
         ))}
       </ul>
     </>
   );
+}
+
+/** The last instant before a time: a flow that ends at midnight counts to the end of the day before. */
+function lastInstant(at: string): string {
+  return iso(Date.parse(at) - 1);
 }

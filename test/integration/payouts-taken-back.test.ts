@@ -56,7 +56,7 @@ describe("a transfer whose whole amount was taken back while its answer was lost
     await reconcileAt(vendor, later(1));
     const failed = await program.api<PayoutBody>("GET", `/api/v1/payouts/${payout.id}`);
     expect(failed.body).toMatchObject({ status: "failed", failure_code: "transfer_reversed" });
-    expect(failed.body.failure_message).toContain("taken back");
+    expect(failed.body.failure_message).toContain("fully reversed");
     expect((await commissionsOf(program)).map(({ status }) => status)).toEqual(["approved", "approved"]);
     const [said] = await eventsOf(program, "payout.updated");
     expect(said!.payload).toMatchObject({ status: "failed", failure_code: "transfer_reversed" });

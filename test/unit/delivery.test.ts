@@ -58,5 +58,3 @@ describe("the attempt table 0, 5 min, 30 min, 2 h, 12 h (HOOK-5)", () => {
     },
   );
 });
-
-describe("any run of attempts", () => {});

@@ -112,7 +112,12 @@ export const PARTNER = resource<Partner>()({
     text: "A JSON object of your own, of up to 8 KiB.",
   },
   group_id: {
-    ...{ audit: "plain", read: () => idOf("group"), example: exampleId("grp"), write: idOf("group").max(64) },
+    ...{
+      audit: "plain",
+      read: () => idOf("group"),
+      example: exampleId("grp"),
+      write: z.string().regex(/^grp_[0-9a-z]{26}$/, "This must be the id of a group."),
+    },
     text: "The group that the partner belongs to, by id. Default: the program's default group.",
     form: { label: "Group" },
   },
@@ -133,5 +138,5 @@ type TypedText = {
 
 export const PARTNER_TEXTS = columnsWith(PARTNER, "form").filter((column): column is PartnerText => {
   const field: AnyField = PARTNER[column];
-  return !field.needed && !field.payout_detail && field.form?.type !== "number";
+  return !field.needed && !field.payout_detail && field.import !== undefined && field.form?.type !== "number";
 });

@@ -61,6 +61,7 @@ const ofFlow: Rule = async ({ api }) => {
   const { id } = await api("POST", "/flows", { ...RATE, active: false });
   return [`/flows/${id}`, { active: true }];
 };
+const ofGroup: Rule = async ({ program }) => [`/groups/grp_${program.id.slice(5)}`, { commission_pct: 50 }];
 const ofNewFlow: Rule = async () => ["/flows", RATE];
 
 const applied = (rule: Rule, method = "PATCH"): Occasion => {
@@ -194,6 +195,7 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
       },
       "the partner's rate is changed since before it": applied(ofPartner),
       "the program's rate is changed since before it": applied(ofProgram),
+      "the rate of the partner's group is changed since before it": applied(ofGroup),
       "a flow is changed since before it": applied(ofFlow),
       "a flow is added since before it": applied(ofNewFlow, "POST"),
       "a refund is said by the owner's server": async ({ api, slug }) => {
@@ -227,6 +229,11 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         `/dashboard/partners/${partner_id}/edit`,
         { commission_pct: "50" },
       ]),
+      "the rate of the partner's group is changed since before it": appliedByForm(async (scene) => {
+        const [path] = await ofGroup(scene);
+        const fields = { name: "Default", commission_pct: "50", hold_days: "", apply: "yes" };
+        return [`/dashboard/partners${path}`, fields];
+      }),
       "a flow is changed since before it": appliedByForm(async (scene) => {
         const [path] = await ofFlow(scene);
         return [`/dashboard${path}`, RATE_TYPED];

@@ -32,13 +32,13 @@ describe("the earnings (PORTAL-5)", () => {
     const at = (day: string) => `2026-03-${day}T23:30:00.000Z`;
     const pending = { status: "pending", approved_at: null } as const;
     await makeCommissions(program, jane.id, [
-      { ...pending, amount_cents: 1_001, created_at: at("01") },
-      { ...pending, amount_cents: 2_002, created_at: at("09") },
+      { ...pending, amount_cents: 1_001, created_at: at("01"), hold_until: at("11") },
+      { ...pending, amount_cents: 2_002, created_at: at("09"), hold_until: at("19") },
       { ...pending, amount_cents: 4_004, created_at: at("20"), flagged: true, review_reason: "disputed" },
       { amount_cents: 8_008 },
       { amount_cents: -10_010, kind: "clawback", currency: "EUR" },
-      { ...pending, amount_cents: 1_125_899_906_842_623, currency: "EUR", created_at: at("05") },
-      { ...pending, amount_cents: 1_125_899_906_842_623, currency: "EUR", created_at: at("05") },
+      { ...pending, amount_cents: 1_125_899_906_842_623, currency: "EUR", created_at: at("05"), hold_until: at("15") },
+      { ...pending, amount_cents: 1_125_899_906_842_623, currency: "EUR", created_at: at("05"), hold_until: at("15") },
       { amount_cents: 16, status: "rejected", rejected_reason: "Not ours" },
     ]);
     const shown = await page("/portal");
@@ -73,7 +73,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     const pending = { status: "pending", approved_at: null, created_at: "2026-03-01T10:00:00.000Z" } as const;
     const rate = { source: "partner", action_type: "flat", action_value: 300 } as const;
     await makeCommissions(program, jane.id, [
-      { ...pending, amount_cents: 1_000, txn_amount_cents: 5_000 },
+      { ...pending, amount_cents: 1_000, txn_amount_cents: 5_000, hold_until: "2026-03-11T10:00:00.000Z" },
       { amount_cents: 800, txn_amount_cents: 5_100 },
       { amount_cents: 0, txn_amount_cents: 5_200 },
       { amount_cents: 300, txn_amount_cents: 5_300, rate },

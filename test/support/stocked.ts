@@ -64,6 +64,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   const flow = await made("/flows", {
     ...{ ...free(flowCreate), action_type: "percentage", action_value: 20, conditions: [condition] },
   });
+  const groups = await made("/groups", { name, slug: "stocked" });
   const endpoint = await made("/webhooks", {
     ...free(endpointCreate),
     url: `https://receiver.example.com/${encodeURIComponent(note)}`,
@@ -104,7 +105,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
     ids: {
       partners: partner.id,
       codes: code,
-      flows: flow,
+      ...{ flows: flow, groups },
       webhooks: endpoint,
       ...{ keys, "api-keys": keys },
       deliveries: delivery?.id ?? "",

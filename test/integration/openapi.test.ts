@@ -148,6 +148,7 @@ describe("GET /openapi.json (HTTP-17)", () => {
       ["per_page", "integer"],
       ["cursor", "string"],
       ["status", "string"],
+      ["group_id", "string"],
       ["search", "string"],
       ["X-D1-Bookmark", "string"],
     ]);

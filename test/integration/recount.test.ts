@@ -82,6 +82,7 @@ const rowsOf = async (program_id: string) =>
       const state = list === "payments" ? "ifnull(outcome, '')" : "status";
       return `select '${list} ' || ${state} as name, count(*) as n from ${list} where program_id = ? group by 1`;
     }),
+    "select 'partner_groups ' || group_id as name, count(*) as n from partners where program_id = ? group by 1",
     `select 'flagged ' || status as name, count(*) as n from commissions where program_id = ? and flagged = 1 group by 1`,
     `select 'leads ' || ifnull(outcome, '') as name, count(*) as n from payments
       where program_id = ? and event = 'lead_created' group by 1`,

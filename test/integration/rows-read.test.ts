@@ -64,6 +64,7 @@ async function showPage(subject: Subject, path: string): Promise<void> {
   const { partner, flow, endpoint, delivery, commissions, payment, payouts, event, claims, applications } = subject;
   const ids = {
     ...{ partners: partner.id, flows: flow, webhooks: endpoint, deliveries: delivery, payments: payment },
+    groups: subject.group,
     ...{
       commissions: commissions[0]!,
       payouts: payouts[0]!,

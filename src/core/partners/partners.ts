@@ -18,7 +18,7 @@ import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel
 import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import type { Partner, Program } from "../kernel/rows.ts";
+import type { Group, Partner, Program } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
@@ -34,6 +34,7 @@ import {
 } from "../ledger/apply-from.ts";
 import { accountSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
+import { selectGroups } from "../kernel/group-rows.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
 import { selectSearchedPartners } from "../kernel/partner-search.ts";
 
@@ -48,6 +49,7 @@ export interface PartnerWithStats {
   clicks: number;
   /** The program's currency. */
   currency: string;
+  group: Group;
 }
 
 /**
@@ -141,9 +143,10 @@ export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<
 
 /** Returns one partner with the sums of all commissions, by currency, and the number of recorded clicks. */
 export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
-  const [{ program }, [partner], sums, [clicked]] = await prove(
+  const [{ program }, [partner], [group], sums, [clicked]] = await prove(
     caller,
     caller.db.select().from(partners).where(owned(caller, id)),
+    selectGroups(caller, sql`groups.id = (select p.group_id from partners p where p.id = ${id})`),
     accountSums(caller, id),
     selectRows(
       caller.db,
@@ -153,8 +156,8 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
         + (select count(*) from ${uncountedClicks(caller)} and payload ->> 'partner_id' = ${id}) as clicks`,
     ),
   );
-  if (!partner) throw notFound("partner");
-  return { partner, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };
+  if (!partner || !group) throw notFound("partner");
+  return { partner, group, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import { groups, programs } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import { MAX_GROUPS } from "../../domain/group.ts";
@@ -9,6 +9,7 @@ import type { InputOf, PatchOf } from "../../resources/field.ts";
 import type { Group, GROUP } from "../../resources/group.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
+import { selectGroups } from "../kernel/group-rows.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
@@ -20,21 +21,6 @@ export type GroupInput = InputOf<Group, typeof GROUP>;
 
 /** `apply_from` applies to `commission_pct`. */
 export type GroupPatch = PatchOf<Group, typeof GROUP> & ApplyFrom;
-
-/** A select of the program's groups, by name. */
-export function selectGroups({ db, programId }: Reader, condition?: SQL) {
-  return db
-    .select({
-      ...getTableColumns(groups),
-      is_default: sql<boolean>`exists (select 1 from programs p
-        where p.id = groups.program_id and p.default_group_id = groups.id)`.mapWith(Boolean),
-      partner_count: sql<number>`coalesce((select l.count from list_counts l
-        where l.program_id = groups.program_id and l.list = 'partner_groups' and l.state = groups.id), 0)`,
-    })
-    .from(groups)
-    .where(and(sql`${groups.program_id} = ${programId}`, condition))
-    .orderBy(sql`lower(${groups.name})`);
-}
 
 /** Lists all groups of the program by name. */
 export async function listGroups(ctx: Reader): Promise<Group[]> {

@@ -29,7 +29,7 @@ import {
   type ChangedRule,
   type Compared,
 } from "../ledger/apply-from.ts";
-import { selectGroups } from "./groups.ts";
+import { selectGroups } from "../kernel/group-rows.ts";
 import { parseRules, selectNewestRules, rulesOf, seenOf } from "../ledger/rules.ts";
 import { COUNTED_PAYMENT } from "../ledger/state.ts";
 

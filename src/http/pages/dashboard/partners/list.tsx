@@ -11,7 +11,7 @@ import {
   updatePartner,
 } from "../../../../core/partners/partners.ts";
 import { forgetAccount } from "../../../../core/partners/onboarding.ts";
-import { getGroup, listGroups } from "../../../../core/programs/groups.ts";
+import { listGroups } from "../../../../core/programs/groups.ts";
 import { invitePartner } from "../../../../core/sessions/invite.ts";
 import type { Partner } from "../../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../../core/kernel/views.ts";
@@ -178,9 +178,8 @@ export const partners = listPage(LIST, {
   .get("/:id", async (c) => {
     const { ctx } = c.var;
     const id = c.req.param("id");
-    const { partner, stats, clicks } = await getPartner(ctx, id);
+    const { partner, group, stats, clicks } = await getPartner(ctx, id);
     const overview = await readPartnerOverview(ctx, id, DAYS);
-    const group = await getGroup(ctx, partner.group_id);
     const isUndone = c.req.query("done") === "deactivated" && partner.status === "deactivated";
     return framed(
       c,

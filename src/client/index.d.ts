@@ -179,7 +179,7 @@ type Routes = {
     $get: Json<{}, ProductList, 200>;
   };
   "/api/v1/flows": {
-    $post: Json<{ json: FlowCreate }, Flow, 201>;
+    $post: Json<{ json: FlowCreate }, SavedFlow, 201>;
     $get: Json<{}, FlowList, 200>;
   };
   "/api/v1/flows/simulate": {
@@ -187,7 +187,7 @@ type Routes = {
   };
   "/api/v1/flows/:id": {
     $get: Json<{ param: { id: string } }, Flow, 200>;
-    $patch: Json<{ param: { id: string }; json: FlowUpdate }, Flow, 200>;
+    $patch: Json<{ param: { id: string }; json: FlowUpdate }, SavedFlow, 200>;
     $delete: Json<{ param: { id: string } }, Deleted, 200>;
   };
   "/api/v1/clicks/summary": {
@@ -602,6 +602,7 @@ export type FlowCreate = {
           | "provider"
           | "partner_group"
           | "currency"
+          | "product_id"
           | "payment_number"
           | "months_since_first_payment"
           | "new_customer"
@@ -616,6 +617,7 @@ export type FlowCreate = {
   starts_at?: string | null | undefined;
   ends_at?: string | null | undefined;
   currency?: string | null | undefined;
+  base?: "payment" | "matching_items" | undefined;
   apply_from?: string | undefined;
 };
 
@@ -635,6 +637,7 @@ export type FlowSimulate = {
                 | "provider"
                 | "partner_group"
                 | "currency"
+                | "product_id"
                 | "payment_number"
                 | "months_since_first_payment"
                 | "new_customer"
@@ -649,6 +652,7 @@ export type FlowSimulate = {
         starts_at?: string | null | undefined;
         ends_at?: string | null | undefined;
         currency?: string | null | undefined;
+        base?: "payment" | "matching_items" | undefined;
       }
     | undefined;
   flow_id?: string | undefined;
@@ -674,6 +678,7 @@ export type FlowUpdate = {
           | "provider"
           | "partner_group"
           | "currency"
+          | "product_id"
           | "payment_number"
           | "months_since_first_payment"
           | "new_customer"
@@ -688,6 +693,7 @@ export type FlowUpdate = {
   starts_at?: string | null | undefined;
   ends_at?: string | null | undefined;
   currency?: string | null | undefined;
+  base?: "payment" | "matching_items" | undefined;
   apply_from?: string | undefined;
 };
 
@@ -1374,6 +1380,7 @@ export type Flow = {
       | "provider"
       | "partner_group"
       | "currency"
+      | "product_id"
       | "payment_number"
       | "months_since_first_payment"
       | "new_customer"
@@ -1387,8 +1394,47 @@ export type Flow = {
   starts_at: string | null;
   ends_at: string | null;
   currency: string | null;
+  base: "payment" | "matching_items";
   created_at: string;
   updated_at: string;
+};
+
+export type SavedFlow = {
+  id: string;
+  program_id: string;
+  name: string;
+  event: "transaction_completed" | "lead_created";
+  action_type: "percentage" | "flat";
+  action_value: number;
+  conditions: {
+    field:
+      | "txn_amount_cents"
+      | "customer_email"
+      | "partner_slug"
+      | "provider"
+      | "partner_group"
+      | "currency"
+      | "product_id"
+      | "payment_number"
+      | "months_since_first_payment"
+      | "new_customer"
+      | "ref_source";
+    op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "contains" | "in" | "not_in";
+    value: number | string | boolean | (number | string | boolean)[];
+  }[];
+  priority: number;
+  active: boolean;
+  hold_days: number | null;
+  starts_at: string | null;
+  ends_at: string | null;
+  currency: string | null;
+  base: "payment" | "matching_items";
+  created_at: string;
+  updated_at: string;
+  warnings: {
+    path: string;
+    message: string;
+  }[];
 };
 
 export type FlowList = {
@@ -1878,6 +1924,7 @@ export type Commission = {
   rejected_reason: string | null;
   amount_cents: number;
   txn_amount_cents: number;
+  base_cents: number | null;
   currency: string;
   provider: "api" | "provider_a" | "provider_b" | null;
   provider_transaction_id: string | null;
@@ -2108,6 +2155,7 @@ export type PaymentWithTrace = {
       name: string;
       priority: number;
       matched: boolean;
+      base?: "matching_items" | undefined;
       skipped?: "not_started" | "ended" | "other_currency" | undefined;
       conditions: {
         field:
@@ -2117,6 +2165,7 @@ export type PaymentWithTrace = {
           | "provider"
           | "partner_group"
           | "currency"
+          | "product_id"
           | "payment_number"
           | "months_since_first_payment"
           | "new_customer"
@@ -2139,6 +2188,14 @@ export type PaymentWithTrace = {
     } | null;
     txn_amount_cents: number;
     adjusted_cents: number;
+    lines:
+      | {
+          products: string[];
+          amount_cents: number;
+          returned_cents?: number | undefined;
+        }[]
+      | null;
+    base_cents: number | null;
     amount_cents: number | null;
     arithmetic: string | null;
   };

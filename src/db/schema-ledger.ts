@@ -138,7 +138,7 @@ export const COUNTED_OUTCOMES = [
 ] as const satisfies readonly Outcome[];
 
 /** Condition on a payment that counts as one of its customer (FLOW-14). */
-export const COUNTED = `event = 'transaction_completed' and outcome in ('${COUNTED_OUTCOMES.join("', '")}')`;
+export const COUNTED = `event = 'transaction_completed' and (outcome in ('${COUNTED_OUTCOMES.join("', '")}') or (outcome = 'zero_amount' and txn_amount_cents > 0))`;
 
 export const payments = sqliteTable(
   "payments",
@@ -274,6 +274,8 @@ export const commissions = sqliteTable(
     seen_at: text().notNull().default(""),
     /** The end of the hold, before which time does not approve it (COM-6); null without a hold. */
     hold_until: text(),
+    /** The amount of the matching lines, if its flow counts only these; null: all of `txn_amount_cents`. */
+    base_cents: integer().$type<Cents>(),
   },
   (t) => [
     index("commissions_list").on(t.program_id, t.id),

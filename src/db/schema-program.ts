@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { ApplicationMode } from "../domain/application.ts";
 import type { Asset } from "../domain/asset.ts";
-import type { FlowActionType, FlowEvent, StoredCondition } from "../domain/flow.ts";
+import type { FlowActionType, FlowBase, FlowEvent, StoredCondition } from "../domain/flow.ts";
 import type { MemberRole } from "../domain/member.ts";
 import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
@@ -237,6 +237,8 @@ export const flows = sqliteTable(
     starts_at: text(),
     ends_at: text(),
     currency: text(),
+    /** The part of a payment to which a percentage applies. */
+    base: text().$type<FlowBase>().notNull().default("payment"),
   },
   (t) => [index("flows_order").on(t.program_id, t.priority)],
 );

@@ -18,6 +18,8 @@ interface FieldRule {
   choices?: readonly string[];
   /** Whether a lead has it. */
   lead?: true;
+  /** A payment has several values: `eq` and `in` need one of them, `neq` and `not_in` exclude all. */
+  several?: true;
 }
 
 const SET = ["eq", "neq", "in", "not_in"] as const;
@@ -36,6 +38,7 @@ export const FIELD_RULES = {
   provider: { value: "text", ops: TEXT },
   partner_group: { value: "text", ops: SET, lead: true },
   currency: { value: "text", ops: SET },
+  product_id: { value: "text", ops: SET, several: true },
   payment_number: { value: "count", ops: ORDER, range: [1, MAX_PAYMENT_NUMBER] },
   months_since_first_payment: { value: "count", ops: ORDER, range: [0, MAX_MONTHS] },
   new_customer: { value: "flag", ops: ["eq"] },
@@ -44,6 +47,9 @@ export const FIELD_RULES = {
 
 export type ConditionField = keyof typeof FIELD_RULES;
 export const CONDITION_FIELDS = Object.keys(FIELD_RULES) as ConditionField[];
+
+/** The most characters of joined values in a trace. */
+const LONGEST_SAW = 500;
 
 /** The most values of `in` and `not_in`. */
 export const MAX_VALUES = 100;
@@ -67,6 +73,8 @@ export interface ConditionSubject {
   partner_group: string | null;
   provider: ProviderName;
   currency: string;
+  /** The products and prices of its lines; null while they are unknown. */
+  product_id: readonly string[] | null;
   payment_number: number;
   months_since_first_payment: number;
   new_customer: boolean;
@@ -75,14 +83,32 @@ export interface ConditionSubject {
 
 /** A condition, the value it compared, and whether it held. */
 export interface ConditionTrace extends Condition {
+  /** Several values are joined. */
   saw: Single | null;
   held: boolean;
 }
 
 /** Compares a condition with a payment. */
 export function traceCondition(condition: Condition, subject: ConditionSubject): ConditionTrace {
-  const saw = subject[condition.field];
-  return { ...condition, saw, held: holds(condition, saw) };
+  const saw: Single | readonly string[] | null = subject[condition.field];
+  if (saw === null || !isList(saw)) return { ...condition, saw, held: holds(condition, saw) };
+  return { ...condition, saw: saw.join(", ").slice(0, LONGEST_SAW), held: holdsAmong(condition, saw) };
+}
+
+/** Compares a condition with several values. */
+function holdsAmong(condition: Condition, values: readonly Single[]): boolean {
+  const isNegative = condition.op === "neq" || condition.op === "not_in";
+  const each = values.map((value) => holds(condition, value));
+  return isNegative ? each.every(Boolean) : each.some(Boolean);
+}
+
+/**
+ * Returns a test of the lines that a flow counts: those of the products that its conditions name, or all lines if
+ * its conditions only exclude products (LINE-5).
+ */
+export function isMatching(conditions: readonly Condition[]): (line: { products: readonly string[] }) => boolean {
+  const wanted = conditions.filter(({ field, op }) => field === "product_id" && (op === "eq" || op === "in"));
+  return ({ products }) => wanted.length === 0 || wanted.some((condition) => holdsAmong(condition, products));
 }
 
 /** Strings compare ignoring case; a missing value matches only `neq` and `not_in` (FLOW-5). */
@@ -187,6 +213,15 @@ export function contradictionIn(conditions: readonly Condition[]): number | null
 
 /** Whether some value of the field satisfies all of these conditions on it. */
 function canHold(field: ConditionField, conditions: readonly Condition[]): boolean {
+  const { several }: FieldRule = FIELD_RULES[field];
+  if (several) {
+    // Each positive condition may be met by another value, which all negative ones must accept.
+    const [positive, negative] = [
+      ["eq", "in"],
+      ["neq", "not_in"],
+    ].map((ops) => conditions.filter(({ op }) => ops.includes(op)));
+    return positive!.every(({ value }) => listed(value).some((one) => negative!.every((other) => holds(other, one))));
+  }
   return candidatesOf(field, conditions).some((value) => conditions.every((one) => holds(one, value)));
 }
 

@@ -8,7 +8,7 @@ import type { ApplicationStatus } from "./application.ts";
 import type { ClaimStatus } from "./claim.ts";
 import type { CommissionKind, CommissionStatus } from "./commission.ts";
 import type { Condition } from "./condition.ts";
-import type { Flow, FlowEvent } from "./flow.ts";
+import type { Flow, FlowBase, FlowEvent } from "./flow.ts";
 import type { GroupRules } from "./rules.ts";
 import type { MemberRole } from "./member.ts";
 import type { PartnerStatus, PayoutMethod } from "./partner.ts";
@@ -189,10 +189,11 @@ interface DestinationPayload {
   test: boolean;
 }
 
-interface FlowPayload extends Omit<Flow, "id" | "conditions" | "created_at"> {
+interface FlowPayload extends Omit<Flow, "id" | "conditions" | "created_at" | "base"> {
   flow_id: string;
   event: FlowEvent;
   conditions: Condition[];
+  base: FlowBase;
 }
 
 interface GroupPayload extends Omit<GroupRules, "id"> {

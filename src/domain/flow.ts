@@ -13,6 +13,10 @@ import { cents, isCents, isPercent, LARGEST, percent } from "./money.ts";
 export const FLOW_ACTION_TYPES = ["percentage", "flat"] as const;
 export type FlowActionType = (typeof FLOW_ACTION_TYPES)[number];
 
+/** The base of a percentage: the whole payment, or the lines that the flow's product conditions match (LINE-5). */
+export const FLOW_BASES = ["payment", "matching_items"] as const;
+export type FlowBase = (typeof FLOW_BASES)[number];
+
 /** Triggers of a flow (FLOW-1): a completed payment, or a lead that the owner's server reports. */
 export const FLOW_EVENTS = ["transaction_completed", "lead_created"] as const;
 export type FlowEvent = (typeof FLOW_EVENTS)[number];
@@ -63,6 +67,8 @@ export interface Flow {
   ends_at: string | null;
   /** The only currency to which it applies; null: every currency (FLOW-15). */
   currency: string | null;
+  /** Absent in a past version of before the column. */
+  base?: FlowBase;
 }
 
 /** A payment or lead as flows see it. */
@@ -80,6 +86,8 @@ export interface FlowTrace {
   name: string;
   priority: number;
   matched: boolean;
+  /** Present if only the matching lines count. */
+  base?: "matching_items";
   /** Present if the conditions were not compared. */
   skipped?: Skip;
   /** All conditions tried; of a flow that did not match only the first failure, if the trace is too long. */
@@ -121,9 +129,10 @@ export function sortFlows(flows: readonly Flow[]): Flow[] {
 function traceFlow(flow: Flow, subject: FlowSubject): FlowTrace {
   const { id: flow_id, name, priority } = flow;
   const skipped = skipOf(flow, subject);
-  if (skipped) return { flow_id, name, priority, matched: false, skipped, conditions: [] };
+  const base = flow.base === "matching_items" ? { base: flow.base } : {};
+  if (skipped) return { flow_id, name, priority, matched: false, ...base, skipped, conditions: [] };
   const conditions = givenConditions(flow).map((condition) => traceCondition(condition, subject));
-  return { flow_id, name, priority, matched: conditions.every(({ held }) => held), conditions };
+  return { flow_id, name, priority, matched: conditions.every(({ held }) => held), ...base, conditions };
 }
 
 /** The reason to skip a flow before its conditions are compared. A lead has no currency of its own. */
@@ -136,6 +145,7 @@ function skipOf({ starts_at, ends_at, currency }: Flow, subject: FlowSubject): S
 
 type CheckedFlow = Pick<Flow, "action_type" | "action_value"> & {
   event?: FlowEvent | undefined;
+  base?: FlowBase | undefined;
   conditions?: readonly Condition[] | undefined;
 } & { [K in "starts_at" | "ends_at" | "currency"]?: string | null | undefined };
 
@@ -156,6 +166,9 @@ export function flowProblem(flow: CheckedFlow): { path: string; message: string 
         message: `Leads do not have this field: use ${listOfWords(LEAD_FIELDS)}.`,
       };
     }
+  }
+  if (flow.base === "matching_items" && !conditions.some(({ field }) => field === "product_id")) {
+    return { path: "base", message: "This needs a condition on product_id, whose lines count." };
   }
   if (starts_at && ends_at && Date.parse(ends_at) <= Date.parse(starts_at)) {
     return { path: "ends_at", message: "This must be after the start." };

@@ -7,11 +7,10 @@ import {
   type LeadFact,
   type LinkFact,
   type PaymentFact,
-  type PaymentLine,
   type PaymentSource,
 } from "./fact.ts";
 import type { FlowEvent } from "./flow.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf, type Line } from "./lines.ts";
 import { compareAmounts, larger, mulDivHalfUp, negate, NOTHING, smaller, sumWithin, type Cents } from "./money.ts";
 
 /**
@@ -32,7 +31,7 @@ export interface PaymentState {
   base_cents: Cents;
   gross_cents: Cents;
   /** The parts of the base by product; null while they are unknown. They need not add up to it, for example if it has shipping. */
-  lines: PaymentLine[] | null;
+  lines: Line[] | null;
   customer_email: string | null;
   customer_id: string | null;
   subscription_id: string | null;
@@ -73,7 +72,7 @@ export function paymentState(facts: readonly Fact[]): PaymentState | null {
     occurred_at,
     currency: money.currency,
     ...amounts,
-    lines: linesOf(byMoney, amounts.base_cents),
+    lines: linesOf(byMoney, newestAdjustments(facts), amounts.base_cents),
     customer_email: first((fact) => fact.customer_email) ?? addressAt(facts, customer_id, occurred_at),
     customer_id,
     subscription_id: first((fact) => fact.subscription_id),

@@ -1,9 +1,10 @@
 import { amountFor, REVIEW_REASONS, type Hold, type Rate, type ReviewReason } from "./commission.ts";
 import { sameAddress } from "./email.ts";
 import type { CancellationFact, Fact } from "./fact.ts";
-import type { RefKind } from "./condition.ts";
+import { isMatching, type RefKind } from "./condition.ts";
 import { historyOf, type CountedPayment } from "./customer.ts";
 import { actionOf, matchFlow, type Flow, type FlowEvent, type FlowSubject, type FlowTrace } from "./flow.ts";
+import { countMatching, productsOf, type Counted, type Line } from "./lines.ts";
 import { add, LARGEST, NOTHING, type Cents } from "./money.ts";
 import type { PartnerStatus } from "./partner.ts";
 import { adjustedTotal, isDisputed, paymentState, type PaymentState } from "./payment-state.ts";
@@ -77,6 +78,10 @@ export interface PaymentDecision {
   applied?: number;
   self_referral: boolean;
   amount_cents: Cents | null;
+  /** The lines; absent while they are unknown. */
+  lines?: Line[];
+  /** The amount of the matching lines, if the flow counts only these (LINE-5). */
+  base_cents?: Cents;
   /** The arithmetic in words of numbers: `20 % of (10000 - 2500) = 1500`. */
   arithmetic: string | null;
 }
@@ -187,16 +192,22 @@ export function decidePayment(input: DecisionInput): Decision | null {
     decided_on: null,
     self_referral: false,
     amount_cents: null,
+    ...(state.lines ? { lines: state.lines } : {}),
     arithmetic: null,
   };
   if (outcome === "commission" && partner) decideRate(record, input, rules, state, partner, adjusted_cents);
   return {
     state: { ...state, currency: record.lead_currency ?? state.currency },
-    outcome: outcome === "commission" && record.rate === null ? "no_flow" : outcome,
+    outcome: outcome === "commission" ? outcomeByRule(record) : outcome,
     adjusted_cents,
     review_reasons: reviewReasons(input, state, adjusted_cents, record),
     record,
   };
+}
+
+function outcomeByRule({ rate, base_cents }: PaymentDecision): Outcome {
+  if (rate === null) return "no_flow";
+  return base_cents !== undefined && base_cents <= 0 ? "zero_amount" : "commission";
 }
 
 /** The reference of a payment that another program decides: it leads to no partner of this program. */
@@ -266,12 +277,23 @@ function decideRate(
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
   });
   if (rule.rate === null) return;
-  record.amount_cents = amountEarned(rule.rate, state.event, state.base_cents, adjusted_cents);
-  record.arithmetic = arithmetic(rule.rate, state.base_cents, adjusted_cents, record.amount_cents);
+  const whole = { base_cents: state.base_cents, adjusted_cents };
+  const matching = matchingOf(rule.flows, state.lines, whole);
+  const counted = matching ?? whole;
+  if (matching) record.base_cents = matching.base_cents;
+  record.amount_cents = amountEarned(rule.rate, state.event, counted);
+  record.arithmetic = arithmetic(rule.rate, counted, record.amount_cents);
+}
+
+/** The part of a payment that the lines matched by the deciding flow make up; null if the whole payment counts. */
+export function matchingOf(tried: readonly FlowTrace[], lines: readonly Line[] | null, whole: Counted): Counted | null {
+  const flow = tried.find(({ matched }) => matched);
+  if (flow?.base !== "matching_items" || lines === null) return null;
+  return countMatching(lines, isMatching(flow.conditions), whole);
 }
 
 /** The amount that a rule gives for a payment (`amountFor`) or a lead, which has no refunds. */
-export function amountEarned(rate: Rate, event: FlowEvent, base_cents: Cents, adjusted_cents: Cents): Cents {
+export function amountEarned(rate: Rate, event: FlowEvent, { base_cents, adjusted_cents }: Counted): Cents {
   if (event === "transaction_completed") return amountFor(rate, base_cents, adjusted_cents);
   return rate.action_type === "flat" ? rate.action_value : NOTHING;
 }
@@ -296,6 +318,7 @@ function chosenRule(
   const subject: FlowSubject = {
     ...{ event, occurred_at, txn_amount_cents: base_cents, currency, customer_email, partner_slug, provider },
     ...{ ref_source: ref_kind, partner_group: partner.group?.slug ?? null },
+    product_id: state.lines && productsOf(state.lines),
     ...historyOf({ ...state, provider_transaction_id }, counted, payments_compared),
   };
   const { flow, ...chosen } = chooseRate(rules.flows, partner, rules.program, subject);
@@ -392,7 +415,7 @@ function reviewReasons(
 }
 
 /** The calculation as a person would write it, in smallest units. */
-function arithmetic(rate: Rate, base: Cents, adjusted: Cents, amount: Cents): string {
+function arithmetic(rate: Rate, { base_cents: base, adjusted_cents: adjusted }: Counted, amount: Cents): string {
   const of = adjusted > 0 ? `(${base} - ${adjusted})` : `${base}`;
   if (rate.action_type === "percentage") return `${rate.action_value} % of ${of} = ${amount}`;
   return adjusted > 0

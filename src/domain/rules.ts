@@ -50,7 +50,7 @@ export const RULE_COLUMNS: { [S in RuleSource]: readonly (keyof RulesOf[S])[] } 
   group: columnsOf<GroupRules>({ id: true, slug: true, commission_pct: true, hold_days: true }),
   flow: columnsOf<Flow>({
     ...{ id: true, name: true, action_type: true, action_value: true, conditions: true, priority: true, active: true },
-    ...{ created_at: true, starts_at: true, ends_at: true, currency: true, hold_days: true },
+    ...{ created_at: true, starts_at: true, ends_at: true, currency: true, hold_days: true, base: true },
   }),
 };
 

@@ -7,6 +7,7 @@ import { resource } from "./field.ts";
 import {
   actionValue,
   CENTS,
+  cents,
   currencyCode,
   EXAMPLE_PROVIDER,
   EXAMPLE_TIME,
@@ -70,6 +71,10 @@ export const COMMISSION = resource<Commission>()({
     text: "What the partner earns; a negative amount is taken back. Smallest units of the currency.",
   },
   txn_amount_cents: { ...CENTS, audit: "plain", example: 12000 },
+  base_cents: {
+    ...{ audit: "plain", read: () => cents.nullable(), example: null },
+    text: "What the matching lines of the payment come to, if its flow counts only these; null if the whole payment counts. Smallest units of the currency.",
+  },
   currency: { audit: "plain", read: () => currencyCode, example: "USD" },
   provider: { audit: null, read: () => z.enum(PROVIDER_NAMES).nullable(), example: EXAMPLE_PROVIDER },
   provider_transaction_id: { audit: "plain", read: nullableString, example: "in_1RTa2b" },

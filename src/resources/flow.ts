@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { flows } from "../db/schema.ts";
 import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem, MAX_VALUES, type Condition } from "../domain/condition.ts";
-import { FLOW_ACTION_TYPES, FLOW_EVENTS, MAX_CONDITIONS } from "../domain/flow.ts";
+import { FLOW_ACTION_TYPES, FLOW_BASES, FLOW_EVENTS, MAX_CONDITIONS } from "../domain/flow.ts";
 import { MAX_HOLD_DAYS } from "../domain/group.ts";
 import { resource } from "./field.ts";
 import { currency, text, time } from "./input.ts";
@@ -90,6 +90,10 @@ export const FLOW = resource<Flow>()({
   currency: {
     ...{ audit: "plain", read: () => currencyCode.nullable(), example: null, write: currency.nullable() },
     text: "The only currency to which it applies; null: every currency. A flow with an amount has one, the program's unless given.",
+  },
+  base: {
+    ...{ audit: "plain", read: () => z.enum(FLOW_BASES), example: "payment", write: z.enum(FLOW_BASES) },
+    text: "What a percentage is of, and what a flat amount needs: the whole payment, or with `matching_items` the lines that the conditions on `product_id` match.",
   },
   created_at: TIME,
   updated_at: TIME,

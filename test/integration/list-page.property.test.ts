@@ -104,6 +104,7 @@ const commission = fc.record({
   rejected_reason: maybeText,
   amount_cents: whole,
   txn_amount_cents: whole,
+  base_cents: fc.option(whole),
   provider: maybeOne(PROVIDER_NAMES),
   provider_transaction_id: maybeText,
   subscription_id: maybeText,

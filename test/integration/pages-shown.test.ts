@@ -221,6 +221,7 @@ const OWN_COMMISSION: Marks<OwnCommission> = {
   },
   rejected_reason: { to: "Marked reason", where: { status: "rejected" } },
   txn_amount_cents: { ...amount, where: { kind: "sale" } },
+  base_cents: { ...amount, where: { kind: "sale" } },
   rate: { to: '{"source":"partner","action_type":"percentage","action_value":33.125}', reads: "33.125" },
   note: { to: "Marked note", where: { kind: "manual" } },
   // Shown as a day, together with a setting.

@@ -59,7 +59,7 @@ describe("the products seen in payments (LINE-3)", () => {
       const facts = [{ kind: "payment", lines } as unknown as Fact];
       await runBatch(ctx.db, recordProducts(ctx, "api", facts, sql`true`));
       const [product] = await listProducts(ctx);
-      return [product!.name, Math.round((Date.parse(product!.last_seen_at) - Date.now()) / DAY)];
+      return [product!.name, Math.round((Date.parse(product!.last_seen_at) - Date.now()) / DAY) + 0];
     };
     expect(await seen(0)).toEqual([null, 0]);
     expect(await seen(0.6, "Pro")).toEqual(["Pro", 1]);

@@ -316,7 +316,12 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "its events have some of the lines of an invoice",
     of: { "provider-a": true, "provider-b": "a transaction has all of its items" },
-    texts: ["specification.md: - IN-22 "],
+    texts: ["specification.md: - IN-22 ", "specification.md: - LINE-7 "],
+  },
+  {
+    why: "its refunds name the lines that they return",
+    of: { "provider-a": "a refund names its charge only", "provider-b": true },
+    texts: ["specification.md: - LINE-6 "],
   },
   {
     why: "several of its objects report one payment",

@@ -29,6 +29,13 @@ export const MUTANTS: readonly Mutant[] = [
     ['kept?.status === "rejected" ? null : target', "target", "integration/unsettleable-decisions"],
   ),
   ...mutants(
+    "domain/lines.ts",
+    ["smaller(named, whole.adjusted_cents)", "named", "unit/lines"],
+    ["sumWithin([base_cents, negate(own)], NOTHING, before)", "base_cents", "integration/product-flows"],
+    ['reversal === "never"', "reversal !== undefined", "unit/lines"],
+    ["whole <= 0 || whole === base_cents", "true", "unit/lines"],
+  ),
+  ...mutants(
     "domain/payout.ts",
     ["now - created_at < REPEATS_FOR_MS", "true", "integration/payouts-restored"],
     ["period.period_start >= period.period_end", "false", "integration/payouts-generate"],

@@ -65,7 +65,8 @@ const { name, event, action_type, action_value, conditions, priority, active, ..
 const flow = {
   flow_id: idOf("flow"),
   ...{ name, event, action_type, action_value, conditions, priority, active },
-  ...{ starts_at: shown.starts_at, ends_at: shown.ends_at, currency: shown.currency, hold_days: shown.hold_days },
+  ...{ starts_at: shown.starts_at, ends_at: shown.ends_at, currency: shown.currency },
+  ...{ hold_days: shown.hold_days, base: shown.base },
 };
 const claim = {
   claim_id: idOf("claim"),

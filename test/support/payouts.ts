@@ -49,6 +49,7 @@ export async function makeCommissions(
       rejected_reason: null,
       amount_cents: 1_000,
       txn_amount_cents: 5_000,
+      base_cents: null,
       currency: "USD",
       provider: "provider_a",
       provider_transaction_id: null,

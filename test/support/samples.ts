@@ -56,6 +56,7 @@ export const FLOW: Required<FlowInput> = {
   starts_at: "2026-01-01T00:00:00.000Z",
   ends_at: "2027-01-01T00:00:00.000Z",
   currency: "CHF",
+  base: "payment",
 };
 
 export const ENDPOINT: Required<EndpointInput> = {

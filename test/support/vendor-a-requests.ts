@@ -86,6 +86,7 @@ const READS: Operation[] = [
     }),
   },
   { ...read("/v1/checkout/sessions/{session}"), longest_id: 66 },
+  { method: "GET", path: "/v1/checkout/sessions/{session}/line_items", query: closed(PAGES), longest_id: 66 },
   read("/v1/coupons/{coupon}"),
   read("/v1/credit_notes/{id}"),
   read("/v1/customers/{customer}"),

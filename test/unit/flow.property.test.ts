@@ -74,6 +74,7 @@ const subject: fc.Arbitrary<FlowSubject> = fc.record({
   occurred_at: time,
   txn_amount_cents: small.map(cents),
   currency: fc.constantFrom("USD", "EUR", "JPY"),
+  product_id: fc.option(fc.uniqueArray(texts, { maxLength: 3 })),
   customer_email: fc.option(texts),
   partner_slug: fc.constantFrom("ann", "BOB"),
   partner_group: fc.option(texts),
@@ -87,7 +88,8 @@ const subject: fc.Arbitrary<FlowSubject> = fc.record({
 /** The rules, written down again and without care for speed. */
 function holds({ field, op, value }: Condition, on: FlowSubject): boolean {
   const saw = on[field];
-  const same = (one: unknown) => String(one).toLowerCase() === String(saw).toLowerCase();
+  const seen = Array.isArray(saw) ? saw : [saw];
+  const same = (one: unknown) => seen.some((each) => String(one).toLowerCase() === String(each).toLowerCase());
   const values: readonly unknown[] = isList(value) ? value : [value];
   if (op === "neq" || op === "not_in") return saw === null || !values.some(same);
   if (saw === null) return false;
@@ -153,7 +155,8 @@ describe("flow laws", () => {
         for (const each of tried) {
           expect(each.matched).toBe(each.flow_id === flow?.id);
           for (const one of each.conditions) {
-            expect(one.saw).toBe(on[one.field]);
+            const saw = on[one.field];
+            expect(one.saw).toBe(Array.isArray(saw) ? saw.join(", ") : saw);
             expect(one.held).toBe(holds(one, on));
           }
         }
@@ -173,8 +176,18 @@ describe("flow laws", () => {
         const { field } = conditions[0]!;
         const { value: type }: { value: string } = FIELD_RULES[field];
         const contained = conditions.filter(({ op }) => op === "contains").map(({ value }) => String(value));
+        const isExcluded = (word: string) =>
+          conditions.some(
+            (one) => ["neq", "not_in"].includes(one.op) && !traceCondition(one, { [field]: [word] } as never).held,
+          );
+        // All products that are not excluded: with fewer no further condition holds.
+        const sets = [words.filter((word) => !isExcluded(word))];
         const values: readonly unknown[] =
-          type === "text" ? [...words, `${contained.join("")} else`] : all[type as keyof typeof all];
+          field === "product_id"
+            ? sets
+            : type === "text"
+              ? [...words, `${contained.join("")} else`]
+              : all[type as keyof typeof all];
         const least = field === "payment_number" ? 1 : 0;
         const satisfied = values.some(
           (value) =>

@@ -1,7 +1,8 @@
 /** Lines of payments: as each provider states them, and as parts of the base. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Fact, PaymentFact, PaymentLine } from "../../src/domain/fact.ts";
+import type { AdjustmentFact, Fact, PaymentFact, PaymentLine } from "../../src/domain/fact.ts";
+import { countMatching, linesOf, type Line } from "../../src/domain/lines.ts";
 import { addUp, cents, rescale } from "../../src/domain/money.ts";
 import { paymentState } from "../../src/domain/payment-state.ts";
 import { providerA } from "../../src/providers/provider-a/index.ts";
@@ -161,19 +162,19 @@ describe("lines as parts of the base (LINE-2)", () => {
   it.each<[string, PaymentFact[], number[] | null]>([
     ["unknown", [paid({})], null],
     ["as stated", [paid({ lines: [line(700), line(200)] })], [700, 200]],
-    ["parts of what was paid", [paid({ lines: [line(1_500), line(500)], lines_cents: cents(2_000) })], [750, 250]],
+    ["parts of the paid amount", [paid({ lines: [line(1_500), line(500)], lines_cents: cents(2_000) })], [750, 250]],
     [
-      "of the event that states them, in the amounts of the one that counts",
+      "from the event that states them, in the amounts of the most reliable one",
       [paid({}), paid({ source: "session", currency: "EUR", base_cents: cents(500), lines: [line(500)] })],
       [1_000],
     ],
     [
-      "of the invoice before the session",
+      "from the invoice before the session",
       [paid({ lines: [line(1_000)] }), paid({ source: "session", lines: [line(400), line(600)] })],
       [1_000],
     ],
     [
-      "what was captured of a session",
+      "the captured part of a session",
       [
         paid({ key: "cs_1", source: "session", paid: false, lines: [line(600), line(400)] }),
         paid({ key: "pi_1", source: "intent", base_cents: cents(500), gross_cents: cents(500) }),
@@ -182,5 +183,96 @@ describe("lines as parts of the base (LINE-2)", () => {
     ],
   ])("are %s", (_, facts, wanted) => {
     expect(amountsIn(...facts)).toEqual(wanted);
+  });
+});
+
+describe("the part of a payment that some lines make up (LINE-5, LINE-6)", () => {
+  const amount = fc.integer({ min: -1_000, max: 10_000 }).map(cents);
+  const whole = fc
+    .tuple(fc.array(fc.tuple(amount, fc.boolean(), fc.nat(5_000)), { minLength: 1, maxLength: 5 }), fc.nat(2_000))
+    .map(([rows, shipping]) => {
+      const lines = rows.map(([amount_cents, isPro, returned]) => {
+        const returned_cents = cents(Math.min(returned, Math.max(amount_cents, 0)));
+        return { products: [isPro ? "pro" : "basic"], amount_cents, ...(returned_cents > 0 ? { returned_cents } : {}) };
+      });
+      return { lines, base_cents: cents(Math.max(addUp(rows.map(([one]) => one)) + shipping, 0)) };
+    })
+    .chain((state) => fc.nat(state.base_cents).map((adjusted) => ({ ...state, adjusted_cents: cents(adjusted) })));
+  const isPro = ({ products }: Line) => products.includes("pro");
+
+  it("counts named refunds at most as much as was returned", () => {
+    const [pro, basic] = [600, 400].map((amount_cents, i) => ({
+      products: [["pro", "basic"][i]!],
+      amount_cents: cents(amount_cents),
+    }));
+    const lines = [{ ...pro!, returned_cents: cents(300) }, basic!];
+    const left = (adjusted_cents: number) => {
+      const counted = countMatching(lines, isPro, { base_cents: cents(1_000), adjusted_cents: cents(adjusted_cents) });
+      return counted.base_cents - counted.adjusted_cents;
+    };
+    expect([0, 100, 300, 650, 1_000].map(left)).toEqual([600, 500, 300, 150, 0]);
+  });
+
+  it("ignores the lines that a dispute names, and refunds that do not count", () => {
+    const named = {
+      kind: "adjustment",
+      lines: [{ id: "line_1", amount_cents: cents(100) }],
+      direction: "deduct",
+    } as AdjustmentFact;
+    const returnedBy = (...adjustments: Partial<AdjustmentFact>[]) =>
+      linesOf(
+        [
+          {
+            lines: [{ id: "line_1", products: ["pro"], amount_cents: cents(600) }],
+            base_cents: cents(600),
+          } as PaymentFact,
+        ],
+        adjustments.map((fields) => ({ ...named, ...fields })),
+        cents(600),
+      )![0]!.returned_cents;
+    expect(returnedBy({ effective: true, reversal: "never" }, { effective: true, reversal: "never" })).toBe(200);
+    expect(
+      returnedBy({ effective: true, reversal: "possible" }, { effective: false, reversal: "never" }),
+    ).toBeUndefined();
+  });
+
+  it("is never more than the payment, nor is the rest of it more than the rest of the payment", () => {
+    fc.assert(
+      fc.property(whole, ({ lines, ...all }) => {
+        const { base_cents, adjusted_cents } = countMatching(lines, isPro, all);
+        expect(base_cents).toBeGreaterThanOrEqual(0);
+        expect(base_cents).toBeLessThanOrEqual(all.base_cents);
+        expect(adjusted_cents).toBeGreaterThanOrEqual(0);
+        expect(adjusted_cents).toBeLessThanOrEqual(base_cents);
+        expect(base_cents - adjusted_cents).toBeLessThanOrEqual(all.base_cents - all.adjusted_cents);
+      }),
+    );
+  });
+
+  it("is the payment if every line matches and they add up to it, and nothing of it is left of a full refund", () => {
+    fc.assert(
+      fc.property(whole, ({ lines, ...all }) => {
+        const { base_cents, adjusted_cents } = countMatching(lines, () => true, all);
+        const sum = addUp(lines.map(({ amount_cents }) => amount_cents));
+        if (sum === all.base_cents) expect({ base_cents, adjusted_cents }).toEqual(all);
+        const gone = countMatching(lines, isPro, { ...all, adjusted_cents: all.base_cents });
+        expect(gone.adjusted_cents).toBe(gone.base_cents);
+      }),
+    );
+  });
+
+  it("and the part of the other lines are the payment, with every refund, to a unit of rounding", () => {
+    fc.assert(
+      fc.property(whole, ({ lines: some, ...all }) => {
+        const lines = some.map((line) => ({ ...line, amount_cents: cents(Math.max(line.amount_cents, 0)) }));
+        const base_cents = addUp(lines.map(({ amount_cents }) => amount_cents));
+        const named = addUp(lines.map(({ returned_cents = cents(0) }) => returned_cents));
+        const adjusted_cents = cents(Math.min(base_cents, named + all.adjusted_cents));
+        const payment = { base_cents, adjusted_cents };
+        const parts = [countMatching(lines, isPro, payment), countMatching(lines, (line) => !isPro(line), payment)];
+        const left = addUp(parts.map((part) => cents(part.base_cents - part.adjusted_cents)));
+        expect(Math.abs(left - (base_cents - adjusted_cents))).toBeLessThanOrEqual(1);
+      }),
+    );
   });
 });

@@ -212,6 +212,7 @@ export async function createManualCommission(caller: Caller, input: ManualCommis
       rejected_reason: null,
       amount_cents: input.amount_cents,
       txn_amount_cents: NOTHING,
+      base_cents: null,
       currency: input.currency ?? ctx.program.currency,
       provider: null,
       provider_transaction_id: null,

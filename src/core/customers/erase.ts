@@ -251,7 +251,15 @@ function forgetApplications(ctx: ProgramCtx, address: string): Write[] {
 type ImpersonalOfCommission =
   | ("id" | "program_id" | "partner_id" | "payment_id" | "flow_id" | "payout_id" | "kind" | "source_commission_id")
   | ("status" | "flagged" | "review_reason" | "review_reasons" | "dismissed_reasons" | "rejected_reason" | "note")
-  | ("amount_cents" | "txn_amount_cents" | "currency" | "provider" | "provider_transaction_id" | "subscription_id")
+  | (
+      | "amount_cents"
+      | "txn_amount_cents"
+      | "base_cents"
+      | "currency"
+      | "provider"
+      | "provider_transaction_id"
+      | "subscription_id"
+    )
   | ("rate" | "event_id" | "created_at" | "seen_at" | "hold_until" | "approved_at" | "paid_at" | "updated_at");
 
 const NAMELESS: { [K in keyof Decided<Commission, "customer_email", ImpersonalOfCommission>]: null } = {

@@ -14,6 +14,7 @@ import type { ProviderEvent } from "../../providers/provider.ts";
 import type { ReadFailure, VendorReads } from "../../providers/reads.ts";
 import { claimsPrograms } from "../../providers/registry.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
+import { HAS_LINES_APART, IS_PRODUCT_UNKNOWN, LINES_PREFIX } from "../ledger/ask-lines.ts";
 import { storedEvent } from "../ledger/facts.ts";
 import { paymentsNamed, linkedIds } from "../ledger/concerned-payments.ts";
 
@@ -95,12 +96,12 @@ const LINKS: QuestionKind = {
   },
 };
 
-/** An event has some of the lines of its invoice. */
+/** An event has some of the lines of its invoice, or omits those of a session, which a decision may need (`askLines`). */
 const LINES: QuestionKind = {
   type: "lines",
   reader: "readLines",
-  prefix: "lines:",
-  prefix_again: "lines:",
+  prefix: LINES_PREFIX,
+  prefix_again: LINES_PREFIX,
   isWaiting: sql`subject >= 'lines:' and subject < 'lines;'`,
   isChained: false,
   // Lines without a reference are read to their end. A key that cannot read the invoice has not read them.
@@ -114,17 +115,21 @@ const LINES: QuestionKind = {
     }),
   reopenedBy(program_id, provider, within) {
     const answer = storedEvent(program_id, provider, sql`'lines:' || (f.data ->> 'key')`);
-    return sql`select f.data ->> 'key' as id from ${factsIn("payment", within)} and f.data ->> 'more_lines'
-      and not exists (${answer})`;
+    const isAsked = sql`${HAS_LINES_APART} and exists (select 1 from payments p where p.program_id = ${program_id}
+      and p.provider = ${literal(provider)} and p.provider_transaction_id = f.data ->> 'key' and ${IS_PRODUCT_UNKNOWN})`;
+    return sql`select f.data ->> 'key' as id from ${factsIn("payment", within)}
+      and (f.data ->> 'more_lines' or (${isAsked})) and not exists (${answer})`;
   },
   async ask({ ctx: { db, program }, provider, reads, api_key }, id) {
+    const stated = sql`fact_subjects s
+      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      where s.program_id = ${program.id} and s.provider = ${provider} and s.scope = 'payment' and s.subject = ${id}`;
     const [paid] = await selectRows(
       db,
       { data: text },
-      sql`select f.data from fact_subjects s
-        cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-        where s.program_id = ${program.id} and s.provider = ${provider} and s.scope = 'payment' and s.subject = ${id}
-          and f.kind = 'payment' and f.data ->> 'more_lines' order by f.occurred_at desc limit 1`,
+      sql`select f.data from ${stated} and ${HAS_LINES_APART}
+          and not exists (select 1 from ${stated} and f.kind = 'payment' and f.data ->> 'lines' is not null)
+        order by f.data ->> 'source' = 'invoice' desc, f.occurred_at desc limit 1`,
     );
     return paid ? { id, answer: await reads.readLines!(api_key, JSON.parse(paid.data) as PaymentFact) } : null;
   },

@@ -3,6 +3,7 @@
 import { VISITOR, type Actor } from "../../domain/actor.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { EVENTS, EventPayloads, OutboundEventType } from "../../domain/event.ts";
+import type { Warning } from "./seen-products.ts";
 import { givenConditions } from "../../domain/flow.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import { bySecretSet } from "../../providers/registry.ts";
@@ -89,6 +90,10 @@ const viewFlowRow = viewBy<Flow, typeof FLOW>(FLOW);
 
 export function viewFlow(flow: Flow): Omit<Flow, "conditions"> & { conditions: Condition[] } {
   return { ...viewFlowRow(flow), conditions: givenConditions(flow) };
+}
+
+export function viewSavedFlow({ warnings, ...flow }: Flow & { warnings: readonly Warning[] }) {
+  return { ...viewFlow(flow), warnings };
 }
 
 export const viewGroup = viewBy<Group, typeof GROUP>(GROUP);
@@ -219,6 +224,8 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
       hold: decision?.hold ?? null,
       txn_amount_cents: payment.txn_amount_cents,
       adjusted_cents: payment.adjusted_cents,
+      lines: decision?.lines ?? null,
+      base_cents: decision?.base_cents ?? null,
       amount_cents: decision?.amount_cents ?? null,
       arithmetic: decision?.arithmetic ?? null,
     },

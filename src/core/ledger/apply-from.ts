@@ -242,7 +242,7 @@ function markNext(ctx: Pick<ProgramCtx, "db" | "now">, source: RuleSource, own: 
     unsettle(
       ctx,
       sql`id in (select id from (${nextOf(own)}) where is_since = 1
-          and outcome in ('commission', 'no_flow', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
+          and outcome in ('commission', 'no_flow', 'zero_amount', 'unknown_ref', 'partner_not_active', 'partner_deactivated'))
         and (outcome <> 'commission' or ${concerned(source, own)})`,
     ),
     run(sql`update rule_applications set marked_id = coalesce((select min(id) from (${nextOf(own)})), '')

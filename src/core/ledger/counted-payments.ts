@@ -42,8 +42,11 @@ export function selectCounted({ program_id, ids, emails, isSameProvider, without
 }
 
 /** The values of a payment's row that the customer's other payments depend on; null if it does not count. */
-function standingOf({ outcome, event, created_at, customer_id, customer_email, partner_id }: Payment) {
-  if (event !== "transaction_completed" || !COUNTED_OUTCOMES.some((one) => one === outcome)) return null;
+function standingOf({ outcome, event, created_at, customer_id, customer_email, partner_id, ...paid }: Payment) {
+  // No line of such a payment may match its flow (LINE-5).
+  const isPaid = outcome === "zero_amount" && paid.txn_amount_cents > 0;
+  const isCounted = isPaid || COUNTED_OUTCOMES.some((one) => one === outcome);
+  if (event !== "transaction_completed" || !isCounted) return null;
   return {
     created_at,
     customer_id,

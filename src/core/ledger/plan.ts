@@ -13,6 +13,7 @@ import type { Occurrence, Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import { commissionPayload, viewCommissionData } from "../kernel/views.ts";
+import { askLines } from "./ask-lines.ts";
 import { markLater } from "./counted-payments.ts";
 import { firstSeen } from "./rules.ts";
 import type { LedgerState } from "./state.ts";
@@ -65,7 +66,11 @@ export function planSettlement(
     { before: payment, after },
     ...merged.map((row) => ({ before: row, after: { ...row, outcome: "merged" as const } })),
   ]);
-  return { outcome: decision.outcome, writes: [...guards, ...rows.writes, ...later], occurrences: rows.occurrences };
+  return {
+    outcome: decision.outcome,
+    writes: [...guards, ...rows.writes, ...later, ...askLines(ctx, state, decision)],
+    occurrences: rows.occurrences,
+  };
 }
 
 /**
@@ -203,6 +208,7 @@ function changesOfRow(settling: Settling, plan: RowsPlan, row: Commission): Plan
       ...sharedOf(payment),
       amount_cents: sale.amount_cents,
       txn_amount_cents: payment.txn_amount_cents,
+      base_cents: rule?.rate ? (rule.base_cents ?? null) : row.base_cents,
       flow_id: rule?.rate ? rule.flow_id : row.flow_id,
       rate: rule?.rate ?? row.rate,
       ...datesOf(settling),
@@ -293,6 +299,7 @@ function newSale(settling: Settling): Planned[] {
       flow_id,
       kind: decision.state.event === "lead_created" ? "lead" : "sale",
       txn_amount_cents: payment.txn_amount_cents,
+      base_cents: decision.record.base_cents ?? null,
       rate,
       ...datesOf(settling),
       hold_until: holdUntil(datesOf(settling), hold?.days ?? null),
@@ -335,12 +342,13 @@ function isNews(before: Commission, after: Commission): boolean {
     partner_id,
     amount_cents,
     txn_amount_cents,
+    base_cents,
     currency,
     status,
     flagged,
     review_reason,
   }: Commission) =>
-    JSON.stringify([partner_id, amount_cents, txn_amount_cents, currency, status, flagged, review_reason]);
+    JSON.stringify([partner_id, amount_cents, txn_amount_cents, base_cents, currency, status, flagged, review_reason]);
   return published(before) !== published(after);
 }
 
@@ -356,6 +364,7 @@ function blank(ctx: ProgramCtx, id: string) {
     dismissed_reasons: "",
     rejected_reason: null,
     note: null,
+    base_cents: null,
     event_id: newId("event", ctx.now),
     created_at: iso(ctx.now),
     seen_at: "",

@@ -11,6 +11,7 @@ import type { FLOW } from "../../resources/flow.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
 import type { Write } from "../kernel/commit.ts";
+import { warnOfProducts, type Warning } from "../kernel/seen-products.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
@@ -21,6 +22,11 @@ import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger
 
 export type FlowInput = Omit<InputOf<Flow, typeof FLOW>, "conditions"> & { conditions?: Condition[] | undefined };
 
+/** A flow, with remarks about the conditions that were just saved. */
+export interface SavedFlow extends Flow {
+  warnings: Warning[];
+}
+
 type GivenFields = Partial<Omit<Flow, "conditions"> & { conditions: Condition[] }>;
 
 export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
@@ -29,8 +35,8 @@ export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
  * Adds a rule, from now on or since `apply_from`. @throws `validation_failed` for a senseless action or future time, or
  * past the limit
  */
-export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<Flow> {
-  const { ctx, flow } = await untilWon(async () => {
+export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<SavedFlow> {
+  const { ctx, saved } = await untilWon(async () => {
     const [ctx, [held]] = await prove(caller, countFlows(caller));
     if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
     const from = appliedFrom(ctx, input.apply_from, true);
@@ -51,10 +57,12 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
       starts_at: input.starts_at ?? null,
       ends_at: input.ends_at ?? null,
       currency: currencyOfFlow(input, ctx.program.currency),
+      base: input.base ?? "payment",
       created_at: stamp,
       updated_at: stamp,
     };
     refuseSenseless(flow);
+    const saved = { ...flow, warnings: await warnOfProducts(ctx, givenConditions(flow)) };
     await commit(ctx, {
       writes: [
         { statement: ctx.db.insert(flows).values(flow) },
@@ -64,12 +72,12 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
         ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
       occurrences: [{ type: "flow.created", payload: { ...payloadOf(flow), ...from } }],
-      result: flow,
+      result: saved,
     });
-    return { ctx, flow };
+    return { ctx, saved };
   });
   await settleApplied(ctx, input);
-  return flow;
+  return saved;
 }
 
 /** Lists all flows of the program in the order of their evaluation, including inactive ones. */
@@ -100,9 +108,9 @@ export async function updateFlow(
   id: string,
   { apply_from, ...patch }: FlowPatch & ApplyFrom,
   shown?: Shown,
-): Promise<Flow> {
+): Promise<SavedFlow> {
   const all = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as GivenFields;
-  const { ctx, flow } = await untilWon(async () => {
+  const { ctx, saved } = await untilWon(async () => {
     const before = await getFlow(caller, id);
     const always = apply_from === undefined ? [] : Object.keys(all);
     const given = pickChanged(asGiven(before), all, {
@@ -113,13 +121,14 @@ export async function updateFlow(
     const [ctx] = await prove(caller);
     const from = appliedFrom(ctx, apply_from, true);
     if (given.hold_days !== undefined) requireScope(ctx, "payouts");
-    if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, flow: before };
+    if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, saved: { ...before, warnings: [] } };
     const { event = before.event, conditions = givenConditions(before) } = given;
     const asked = { ...before, ...given, conditions };
     const currency = currencyOfFlow(asked, ctx.program.currency);
     const changed = { ...given, event, currency, conditions: storedConditions(event, conditions) };
     const flow: Flow = { ...before, ...changed, updated_at: nextStamp(before.updated_at, ctx.now) };
     refuseSenseless(flow);
+    const saved = { ...flow, warnings: await warnOfProducts(ctx, givenConditions(flow)) };
     await commit(ctx, {
       writes: [
         {
@@ -139,12 +148,12 @@ export async function updateFlow(
           payload: { ...payloadOf(flow), ...from },
         },
       ],
-      result: flow,
+      result: saved,
     });
-    return { ctx, flow };
+    return { ctx, saved };
   });
   await settleApplied(ctx, { apply_from });
-  return flow;
+  return saved;
 }
 
 /** Deletes a flow permanently; commissions keep their recorded rule. */
@@ -197,22 +206,11 @@ function tooManyFlows() {
 }
 
 function payloadOf(flow: Flow): EventPayloads["flow.created"] {
-  const {
-    id: flow_id,
-    name,
-    event,
-    action_type,
-    action_value,
-    priority,
-    active,
-    starts_at,
-    ends_at,
-    currency,
-    hold_days,
-  } = flow;
+  const { id: flow_id, name, event, action_type, action_value, priority, active } = flow;
+  const { starts_at, ends_at, currency, hold_days, base } = flow;
   return {
     ...{ flow_id, name, event, action_type, action_value, conditions: givenConditions(flow), priority, active },
-    ...{ starts_at, ends_at, currency, hold_days },
+    ...{ starts_at, ends_at, currency, hold_days, base },
   };
 }
 

@@ -12,10 +12,12 @@ import {
   storedConditions,
   type Flow,
   type FlowActionType,
+  type FlowBase,
   type FlowEvent,
 } from "../../domain/flow.ts";
+import { productsOf, type Counted, type Line } from "../../domain/lines.ts";
 import { addUp, NOTHING, type Cents, type Percent } from "../../domain/money.ts";
-import { chooseRate, amountEarned, isSameRule } from "../../domain/payment.ts";
+import { chooseRate, amountEarned, isSameRule, matchingOf } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
@@ -46,6 +48,7 @@ export interface SimulatedFlow {
   starts_at?: string | null | undefined;
   ends_at?: string | null | undefined;
   currency?: string | null | undefined;
+  base?: FlowBase | undefined;
 }
 
 export interface SimulationInput extends ApplyFrom {
@@ -148,6 +151,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         customer_email: payments.customer_email,
         partner_slug: sql<string | null>`${payments.decision} ->> '$.partner_slug'`,
         ref_kind: sql<RefKind | null>`${payments.decision} ->> '$.ref_kind'`,
+        lines: sql<string | null>`${payments.decision} ->> '$.lines'`,
         customer_id: payments.customer_id,
         provider_transaction_id: payments.provider_transaction_id,
         counted: countedWith(caller, most),
@@ -172,10 +176,9 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   const changed = changedFlow(ctx, current, input);
   const past = Map.groupBy(parseRules(kept), ({ partner_id }) => partner_id);
   const result = rows.slice(0, input.last).map(({ compared, made, status, ...row }): SimulatedPayment => {
-    const { outcome, partner_id: id, txn_amount_cents, adjusted_cents } = compared;
+    const { partner_id: id, txn_amount_cents, adjusted_cents } = compared;
     const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };
-    const earns = outcome === "commission" || outcome === "no_flow";
-    if (!earns || made.erased_at !== null || id === null || status === null) return as;
+    if (!canEarn(compared) || made.erased_at !== null || id === null || status === null) return as;
     // A decision contains the slug by which flows knew the partner then.
     const slug = row.partner_slug ?? "";
     const known = {
@@ -186,19 +189,32 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     const rules = rulesOf(known, { occurred_at: made.occurred_at, seen: seenOf(made) });
     const { occurred_at } = made;
     const counted = JSON.parse(row.counted) as CountedPayment[];
+    const lines = row.lines === null ? null : (JSON.parse(row.lines) as Line[]);
     const subject = {
+      product_id: lines && productsOf(lines),
       ...{ ...row, ...made, currency: compared.currency, txn_amount_cents, partner_slug: slug },
       ...{ ref_source: row.ref_kind ?? "link", partner_group: rules.ofPartner(id).group?.slug ?? null },
       ...historyOf({ ...row, occurred_at }, counted, counted.length),
     };
     const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
     const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
-    if (isSameRule(chosen, chosenBy(rules.flows))) return as;
-    const { rate, flow_id } = chosen;
-    const new_amount_cents = rate ? amountEarned(rate, row.event, txn_amount_cents, adjusted_cents) : NOTHING;
-    return { ...compared, new_amount_cents, new_flow_id: flow_id };
+    const before = chosenBy(rules.flows);
+    const whole = { base_cents: txn_amount_cents, adjusted_cents };
+    const countedBy = ({ flows: tried }: typeof chosen) => matchingOf(tried, lines, whole) ?? whole;
+    if (isSameRule(chosen, before) && countedBy(chosen).base_cents === countedBy(before).base_cents) return as;
+    const new_amount_cents = earnedBy(chosen, row.event, countedBy(chosen));
+    return { ...compared, new_amount_cents, new_flow_id: chosen.flow_id };
   });
   return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
+}
+
+function earnedBy({ rate }: Pick<ReturnType<typeof chooseRate>, "rate">, event: FlowEvent, counted: Counted): Cents {
+  return rate ? amountEarned(rate, event, counted) : NOTHING;
+}
+
+/** Whether a flow can decide the payment; also one whose matching lines came to 0 (LINE-5). */
+function canEarn({ outcome, txn_amount_cents }: Compared): boolean {
+  return outcome === "commission" || outcome === "no_flow" || (outcome === "zero_amount" && txn_amount_cents > 0);
 }
 
 /** SQL for the first counted payments of the customer of each payment, without it: JSON of `CountedPayment`s. */
@@ -229,7 +245,8 @@ function changedFlow(ctx: ProgramCtx, current: Flow[], input: SimulationInput): 
   const { starts_at = existing?.starts_at ?? null, ends_at = existing?.ends_at ?? null } = flow;
   const asked = { ...flow, conditions, currency: flow.currency ?? existing?.currency };
   const currency = currencyOfFlow(asked, ctx.program.currency);
-  const problem = flowProblem({ ...asked, event, starts_at, ends_at, currency });
+  const base = flow.base ?? existing?.base ?? "payment";
+  const problem = flowProblem({ ...asked, event, starts_at, ends_at, currency, base });
   if (problem !== null) throw invalidField(`flow.${problem.path}`, problem.message);
   return {
     id: existing?.id ?? NEW_FLOW_ID,
@@ -241,7 +258,7 @@ function changedFlow(ctx: ProgramCtx, current: Flow[], input: SimulationInput): 
     priority: flow.priority ?? existing?.priority ?? 0,
     active: flow.active ?? existing?.active ?? true,
     hold_days: flow.hold_days ?? existing?.hold_days ?? null,
-    ...{ starts_at, ends_at, currency },
+    ...{ starts_at, ends_at, currency, base },
   };
 }
 

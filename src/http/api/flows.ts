@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ApplyFrom } from "../../core/ledger/apply-from.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow, type FlowInput } from "../../core/programs/flows.ts";
 import { simulateFlow } from "../../core/programs/simulate.ts";
-import { viewFlow } from "../../core/kernel/views.ts";
+import { viewFlow, viewSavedFlow } from "../../core/kernel/views.ts";
 import { createShape } from "../../resources/field.ts";
 import { FLOW } from "../../resources/flow.ts";
 import { created, deleted, json, ok, route } from "../route.ts";
@@ -46,8 +46,8 @@ export const flows = [
     description:
       "At most 100 flows with 20 conditions each. `hold_days` and `apply_from` need the scope `payouts` too.",
     body: json("FlowCreate", flowCreate),
-    reply: created("Flow", "The new flow."),
-    view: viewFlow,
+    reply: created("SavedFlow", "The new flow."),
+    view: viewSavedFlow,
     handle: ({ ctx, body }) => createFlow(ctx, body),
   }),
   route("GET /api/v1/flows", {
@@ -90,9 +90,9 @@ export const flows = [
     description:
       "`conditions`, when sent, replaces all of them. `hold_days` and `apply_from` need the scope `payouts` too.",
     body: json("FlowUpdate", flowPatch),
-    reply: ok("Flow", "The flow as it is now."),
+    reply: ok("SavedFlow", "The flow as it is now."),
     errors: ["not_found"],
-    view: viewFlow,
+    view: viewSavedFlow,
     handle: ({ ctx, params, body }) => updateFlow(ctx, params.id, body),
   }),
   route("DELETE /api/v1/flows/:id", {

@@ -207,6 +207,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   Flow: exampleOf(FLOW),
   Group: exampleOf(GROUP),
   GroupList: { data: [exampleOf(GROUP)] },
+  SavedFlow: { ...exampleOf(FLOW), warnings: [] },
   FlowList: { data: [exampleOf(FLOW)] },
   ClickTaken: { known: true },
   ClickSummary: { data: [{ day: "2026-03-02", recorded: 40, dropped }], recorded: 40, dropped },

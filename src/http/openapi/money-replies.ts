@@ -105,6 +105,9 @@ const flowTrace = once(() =>
     name: z.string(),
     priority: z.number(),
     matched: z.boolean(),
+    base: z
+      .exactOptional(z.literal("matching_items"))
+      .describe("Present if only the lines count that its conditions on `product_id` match."),
     skipped: z.exactOptional(z.enum(SKIPS)).describe("Why its conditions were not compared; absent if they were."),
     conditions: z.array(
       shows<FlowTrace["conditions"][number]>()({
@@ -149,6 +152,23 @@ const paymentWithTrace = once(() =>
         .describe("The hold of the commission, and whose days it has; null without one."),
       txn_amount_cents: cents,
       adjusted_cents: cents,
+      lines: z
+        .array(
+          shows<NonNullable<PaymentWithTrace["trace"]["lines"]>[number]>()({
+            products: z.array(z.string()).describe("The provider's ids of the product and its price."),
+            amount_cents: cents.describe(
+              "Net of tax, after discounts; negative for an unused period. Smallest units of the currency.",
+            ),
+            returned_cents: z
+              .exactOptional(cents)
+              .describe("What refunds of this line returned; absent if nothing. Smallest units of the currency."),
+          }),
+        )
+        .nullable()
+        .describe("What was bought; null if the products are unknown."),
+      base_cents: cents
+        .nullable()
+        .describe("What the matching lines come to, if the flow counts only these. Smallest units of the currency."),
       amount_cents: cents.nullable(),
       arithmetic: z.string().nullable(),
     }),

@@ -286,6 +286,15 @@ const integrations = () =>
 
 const shownKey = () => prefixed("sk_").describe("The key; no other reply shows it.");
 
+const savedFlow = once(() =>
+  z.strictObject({
+    ...readShape(FLOW),
+    warnings: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .describe("What may be a mistake, such as a product that no payment has contained yet. The flow is saved."),
+  }),
+);
+
 /** The replies of every route, by schema name. Strict: an extra field is an undocumented one. */
 export const replies = once(() => ({
   Error: error(),
@@ -316,9 +325,7 @@ export const replies = once(() => ({
     expires_at: timestamp,
   }),
   ...{ Code: code(), CodeList: allOf(code()), CodeSummary: allOf(codeStats()) },
-  ProductList: allOf(product()),
-  Flow: flow(),
-  FlowList: allOf(flow()),
+  ...{ ProductList: allOf(product()), Flow: flow(), SavedFlow: savedFlow(), FlowList: allOf(flow()) },
   ...{ Group: group(), GroupList: allOf(group()) },
   ClickTaken: z.strictObject({
     known: z

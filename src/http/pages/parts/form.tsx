@@ -140,6 +140,8 @@ interface FieldProps {
   placeholder?: string;
   maxlength?: number;
   accept?: string;
+  /** The id of a list of suggestions. */
+  list?: string;
   /** Shown after the field: a unit such as % or a currency. */
   unit?: string;
   class?: string;

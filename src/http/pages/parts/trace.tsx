@@ -4,7 +4,8 @@ import { amountOf } from "../../../domain/amount.ts";
 import { amountFor, currentReasons, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import { NOTHING } from "../../../domain/money.ts";
-import type { PaymentDecision } from "../../../domain/payment.ts";
+import type { Counted } from "../../../domain/lines.ts";
+import { matchingOf, type PaymentDecision } from "../../../domain/payment.ts";
 import type { Candidate, RefSource } from "../../../domain/reference.ts";
 import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
 import { Table } from "./table.tsx";
@@ -67,18 +68,25 @@ export function whyText(commission: Commission, payment: Payment | null): string
   const of = BY[rate.source];
   if (!payment) return `${amount}, by ${of}.`;
   const money = moneyOf(payment);
-  const net = money(payment.txn_amount_cents);
+  const counted = countedOf(payment);
+  const net = `${money(counted.base_cents)}${commission.base_cents === null ? "" : ", the products that count,"}`;
   if (kind === "sale" && !isOfWhole(commission, payment)) return `${amount}, by ${of}${elsewhereText(commission)}`;
-  const refunded = payment.adjusted_cents > 0 ? ` less ${money(payment.adjusted_cents)} refunded` : "";
+  const refunded = counted.adjusted_cents > 0 ? ` less ${money(counted.adjusted_cents)} refunded` : "";
   if (kind === "lead") return `${amount}, the flat amount of ${of}, for a lead.`;
   if (rate.action_type === "flat") return `${amount}, the flat amount of ${of}, for a payment of ${net}${refunded}.`;
   return `${amount} is ${rate.action_value}\u00a0% (${of}) of ${net} net of tax${refunded}.`;
 }
 
+/** The part of a payment that its flow counts: the whole payment, or the matching lines. */
+function countedOf({ decision, txn_amount_cents: base_cents, adjusted_cents }: Payment): Counted {
+  const whole = { base_cents, adjusted_cents };
+  return (decision && matchingOf(decision.flows, decision.lines ?? null, whole)) ?? whole;
+}
+
 /** Whether a sale's amount is its rate applied to the payment's current amount. */
 function isOfWhole({ rate, amount_cents, currency }: Commission, payment: Payment): boolean {
-  const { txn_amount_cents, adjusted_cents } = payment;
-  return currency === payment.currency && amount_cents === amountFor(rate, txn_amount_cents, adjusted_cents);
+  const { base_cents, adjusted_cents } = countedOf(payment);
+  return currency === payment.currency && amount_cents === amountFor(rate, base_cents, adjusted_cents);
 }
 
 /** A row in a payout is not edited any more (LAW-4). */
@@ -129,7 +137,9 @@ function noFlowStep(payment: Payment, decision: PaymentDecision): Step {
 }
 
 function paidStep(payment: Payment): Step {
-  const isPaid = !["unpaid", "zero_amount", "too_large"].includes(payment.outcome ?? "");
+  const isPaid = payment.decision?.rate
+    ? true
+    : !["unpaid", "zero_amount", "too_large"].includes(payment.outcome ?? "");
   return {
     tone: isPaid ? "yes" : "no",
     title: isPaid ? (
@@ -264,9 +274,9 @@ function Mark({ yes }: { yes: boolean }) {
 
 /** If there are several commissions, each may differ from the payment's earnings. */
 function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate, rows: TraceProps["rows"]): Step {
-  const { adjusted_cents } = payment;
+  const { base_cents, adjusted_cents } = countedOf(payment);
   const money = moneyOf(payment);
-  const base = money(payment.txn_amount_cents);
+  const base = money(base_cents);
   const rest = adjusted_cents > 0 ? `(${base} \u2212 ${money(adjusted_cents)} refunded)` : base;
   const amount = money(decision.amount_cents ?? NOTHING);
   return {
@@ -274,6 +284,7 @@ function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate, rows: 
     title: rows.length > 1 ? `So the payment earns ${amount}` : `So the commission is ${amount}`,
     body: (
       <p class="sum">
+        {decision.base_cents === undefined ? null : "Only the products that the flow names count. "}
         {rate.action_type === "percentage"
           ? `${rate.action_value}\u00a0% of ${rest} = ${amount}`
           : `${money(rate.action_value)} flat${adjusted_cents > 0 ? `, of ${rest}` : ""} = ${amount}`}

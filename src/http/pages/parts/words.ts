@@ -38,7 +38,10 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
     short: "partner deactivated",
     why: "The partner was deactivated at the time of the payment. If that was a mistake, reactivate the partner, then recalculate this payment.",
   },
-  zero_amount: { short: "nothing paid", why: "The customer paid nothing, so there is nothing to share." },
+  zero_amount: {
+    short: "nothing paid",
+    why: "The customer paid nothing for what counts, so there is nothing to share.",
+  },
   unpaid: {
     short: "not paid yet",
     why: "The customer has not paid yet. The commission follows when the money arrives.",
@@ -193,6 +196,7 @@ export const FIELD_TEXTS: Record<Condition["field"], string> = {
   provider: "Provider",
   partner_group: "Partner's group",
   currency: "Currency",
+  product_id: "Product or price",
   payment_number: "Number of the customer's payment",
   months_since_first_payment: "Months since the customer's first payment",
   new_customer: "The customer is new",
@@ -233,7 +237,7 @@ export function conditionValueText(
   value: ConditionValue | ConditionTrace["saw"],
   money: MoneyFormat,
 ): string {
-  if (value === null) return "nothing";
+  if (value === null) return field === "product_id" ? "unknown: the provider did not state the products" : "nothing";
   if (isList(value)) return value.map((one) => conditionValueText(field, one, money)).join(", ");
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return field === "txn_amount_cents" && isCents(value) ? money(value) : String(value);

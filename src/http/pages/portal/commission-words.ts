@@ -17,7 +17,7 @@ const RATES = {
 /** The fields that the sentences use. */
 type Said = Pick<
   CommissionView,
-  | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "currency")
+  | ("kind" | "rate" | "note" | "amount_cents" | "txn_amount_cents" | "base_cents" | "currency")
   | ("status" | "flagged" | "review_reason" | "rejected_reason" | "payout_id" | "hold_until")
 >;
 
@@ -30,8 +30,10 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
   if (kind === "clawback") return "Refund or other change of a sale you were already paid for";
   if (kind === "lead") return "Flat amount for a sign-up through your link";
   const isHidden = sale_amounts === "hidden";
-  const sale = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
-  const full = amountFor(rate, row.txn_amount_cents, NOTHING);
+  const whole = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
+  const part = row.base_cents === null || isHidden ? "" : `, ${moneyText(amountOf(row, row.base_cents))},`;
+  const sale = row.base_cents === null ? whole : `the products that count${part} of ${whole}`;
+  const full = amountFor(rate, row.base_cents ?? row.txn_amount_cents, NOTHING);
   if (row.amount_cents === NOTHING && full !== NOTHING) return `Nothing is left of ${sale} after refunds`;
   const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
   if (rate.action_type !== "percentage") return `Flat amount for ${base}, ${RATES[rate.source]}`;

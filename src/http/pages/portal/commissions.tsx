@@ -61,7 +61,16 @@ export const commissions = new Hono<PageEnv>().get("/", async (c) => {
 /** A commission in the partner's list, without fields that identify a customer (PAGE-8). */
 export type Listed = Pick<
   CommissionView,
-  | ("kind" | "status" | "flagged" | "rejected_reason" | "amount_cents" | "txn_amount_cents" | "currency")
+  | (
+      | "kind"
+      | "status"
+      | "flagged"
+      | "rejected_reason"
+      | "amount_cents"
+      | "txn_amount_cents"
+      | "base_cents"
+      | "currency"
+    )
   | ("rate" | "note" | "created_at" | "payout_id" | "review_reason" | "hold_until")
 >;
 

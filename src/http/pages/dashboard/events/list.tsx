@@ -197,6 +197,7 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
 /** Payload texts by importance; false: only the whole payload shows it. */
 const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   slug: true,
+  base: false,
   code: true,
   ref: true,
   landing: true,

@@ -1,5 +1,5 @@
 import type { FlowInput } from "../../../../core/programs/flows.ts";
-import type { Flow, Program } from "../../../../core/kernel/rows.ts";
+import type { Flow, Product, Program } from "../../../../core/kernel/rows.ts";
 import {
   CONDITION_FIELDS,
   CONDITION_OPS,
@@ -9,12 +9,20 @@ import {
   type ConditionField,
   type ConditionValue,
 } from "../../../../domain/condition.ts";
-import { FLOW_ACTION_TYPES, FLOW_EVENTS, givenConditions, MAX_CONDITIONS } from "../../../../domain/flow.ts";
+import {
+  FLOW_ACTION_TYPES,
+  FLOW_BASES,
+  FLOW_EVENTS,
+  givenConditions,
+  MAX_CONDITIONS,
+  type FlowBase,
+} from "../../../../domain/flow.ts";
 import { dayIn, isDate, laterDate, startOfDateIn, startOfDayIn } from "../../../../domain/time-zone.ts";
 import { iso } from "../../../../lib/time.ts";
 import type { EditForm } from "../../edits.ts";
 import { FormFields, moneyValue, parseMoney } from "../../forms.ts";
 import { Checkbox, Field, SelectField } from "../../parts/form.tsx";
+import { providerText } from "../../parts/figures.tsx";
 import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../../parts/words.ts";
 import { ApplyFromField, applyFromInput } from "../rules/apply-from.tsx";
 
@@ -30,6 +38,7 @@ export interface FlowValues {
   starts_at: string;
   ends_at: string;
   currency: string;
+  base: string;
   conditions: { field: string; op: string; value: string }[];
   apply_from: string;
 }
@@ -48,6 +57,7 @@ export const NEW_FLOW: FlowValues = {
   starts_at: "",
   ends_at: "",
   currency: "",
+  base: "payment",
   conditions: [],
   apply_from: "",
 };
@@ -68,6 +78,7 @@ export function flowValues(flow: Flow, program: Setting): FlowValues {
     starts_at: limitText("starts_at", flow.starts_at, program),
     ends_at: limitText("ends_at", flow.ends_at, program),
     currency: flow.currency ?? "",
+    base: flow.base,
     conditions: givenConditions(flow).map(({ field, op, value }) => ({
       field,
       op,
@@ -134,11 +145,11 @@ const FLAGS = new Map([
 export function flowForm(program: Setting): EditForm<Flow> {
   return {
     columns: (flow) => {
-      const { name, event, action_type, action_value, priority, active, starts_at, ends_at, currency, hold_days } =
-        flow;
+      const { name, event, action_type, action_value, priority, active } = flow;
+      const { starts_at, ends_at, currency, hold_days, base } = flow;
       return {
         ...{ name, event, action_type, action_value, priority, active, conditions: givenConditions(flow) },
-        ...{ starts_at, ends_at, currency, hold_days },
+        ...{ starts_at, ends_at, currency, hold_days, base },
       };
     },
     texts: (flow) => {
@@ -162,6 +173,7 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
     starts_at: fields.given("starts_at") ?? stored.starts_at,
     ends_at: fields.given("ends_at") ?? stored.ends_at,
     currency: fields.given("currency") ?? stored.currency,
+    base: fields.given("base") ?? stored.base,
     conditions: typedConditions(fields) ?? stored.conditions,
     apply_from: fields.text("apply_from"),
   };
@@ -207,6 +219,7 @@ export function flowInput(
     starts_at: typedLimit(fields, "starts_at", program),
     ends_at: typedLimit(fields, "ends_at", program),
     currency: fields.has("currency") ? fields.text("currency").toUpperCase() || null : undefined,
+    base: fields.given("base"),
     conditions: typedConditions(fields)?.map((row) => ({ ...row, value: typedValue(row, currency) })),
     ...applyFromInput(fields, program),
   };
@@ -216,11 +229,12 @@ interface FlowFieldsProps {
   values: FlowValues;
   /** The program's. */
   currency: string;
+  /** Those seen in payments. */
+  products: readonly Product[];
 }
 
-export function FlowFields({ values: { conditions, starts_at, ends_at }, currency }: FlowFieldsProps) {
+export function FlowFields({ values: { conditions, starts_at, ends_at }, currency, products }: FlowFieldsProps) {
   const typeOf = (limit: string) => (limit === "" || isDate(limit) ? "date" : "text");
-  const rows = [...conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
   return (
     <>
       <Field name="name" label="Name" required={true} maxlength={200} />
@@ -247,18 +261,12 @@ export function FlowFields({ values: { conditions, starts_at, ends_at }, currenc
           hint="Percent, or an amount such as 5.00."
         />
       </div>
-      <fieldset>
-        <legend>Conditions (all must match)</legend>
-        <div class="rows">
-          {rows.map((row, i) => (
-            <ConditionRow row={row} index={i} />
-          ))}
-        </div>
-        <p class="hint">
-          Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Separate
-          several values by commas. Saving adds {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
-        </p>
-      </fieldset>
+      <ConditionFields {...{ conditions, products }} />
+      <SelectField
+        name="base"
+        label="What counts"
+        options={FLOW_BASES.map((value) => ({ value, label: BASE_TEXTS[value] }))}
+      />
       <Field
         name="currency"
         label="Currency"
@@ -288,10 +296,49 @@ export function FlowFields({ values: { conditions, starts_at, ends_at }, currenc
   );
 }
 
+function ConditionFields({ conditions, products }: Pick<FlowFieldsProps, "products"> & Pick<FlowValues, "conditions">) {
+  const rows = [...conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
+  return (
+    <fieldset>
+      <legend>Conditions (all must match)</legend>
+      <div class="rows">
+        {rows.map((row, i) => (
+          <ConditionRow row={row} index={i} />
+        ))}
+      </div>
+      <p class="hint">
+        Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Separate
+        several values by commas. Saving adds {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
+      </p>
+      <Products products={products} />
+    </fieldset>
+  );
+}
+
+/** Suggestions for the values of conditions. */
+function Products({ products }: Pick<FlowFieldsProps, "products">) {
+  return (
+    <>
+      {products.length > 0 ? (
+        <p class="hint">A product or price is its provider's id. Type a name to choose among those in past payments.</p>
+      ) : null}
+      <datalist id="products">
+        {products.map(({ id, name, provider }) => (
+          <option value={id}>{[name, providerText(provider)].filter(Boolean).join(", ")}</option>
+        ))}
+      </datalist>
+    </>
+  );
+}
+
 const FIELD_OPTIONS = [
   { value: "", label: "no condition" },
   ...CONDITION_FIELDS.map((value) => ({ value, label: FIELD_TEXTS[value] })),
 ];
+const BASE_TEXTS: Record<FlowBase, string> = {
+  payment: "the whole payment",
+  matching_items: "the products that the conditions name",
+};
 const OP_OPTIONS = CONDITION_OPS.map((value) => ({ value, label: OP_TEXTS[value] }));
 
 function ConditionRow({ row, index }: { row: typeof EMPTY_ROW; index: number }) {
@@ -301,7 +348,7 @@ function ConditionRow({ row, index }: { row: typeof EMPTY_ROW; index: number }) 
     <div class="row">
       <SelectField name={name("field")} label={label("field")} options={FIELD_OPTIONS} value={row.field} />
       <SelectField name={name("op")} label={label("comparison")} options={OP_OPTIONS} value={row.op} />
-      <Field name={name("value")} label={label("value")} value={row.value} required={true} />
+      <Field name={name("value")} label={label("value")} value={row.value} required={true} list="products" />
     </div>
   );
 }

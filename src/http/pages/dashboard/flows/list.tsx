@@ -1,4 +1,5 @@
 import { type Context, Hono } from "hono";
+import { listProducts, warnOfProducts } from "../../../../core/kernel/seen-products.ts";
 import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../../core/programs/flows.ts";
 import type { Flow, Program } from "../../../../core/kernel/rows.ts";
 import type { Shown } from "../../../../core/kernel/stale.ts";
@@ -31,6 +32,7 @@ import { isPreview, previewPage } from "../rules/apply-from.tsx";
 import { SimulationResult, nameSimulation, type ShownSimulation } from "../rules/simulation.tsx";
 import type * as z from "zod";
 import { sentFields } from "../../act.ts";
+import { Notice } from "../../parts/notice.tsx";
 import { FLASH, addressWithNote } from "../../flash.ts";
 
 const AT = "/dashboard/flows";
@@ -199,7 +201,9 @@ function addressOf(flow: Flow | null): string {
   return flow ? `${AT}/${flow.id}` : `${AT}/new`;
 }
 
-function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulation }: Edited) {
+async function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulation }: Edited) {
+  const products = await listProducts(c.var.ctx);
+  const warnings = flow && !problems ? await warnOfProducts(c.var.ctx, givenConditions(flow)) : [];
   const { currency } = c.var.session.program;
   const actions = flow ? (
     <ActionLink class="button danger" href={`${AT}/${flow.id}/delete`}>
@@ -213,9 +217,12 @@ function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulati
       ...{ done: simulation || !flow ? {} : savedTexts(flow), head: { back: { href: AT, label: "Flows" }, actions } },
     },
     <>
+      {warnings.map(({ message }) => (
+        <Notice tone="warn">{message} Check the product's id.</Notice>
+      ))}
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
       <Form {...{ problems, values, shown }} action={addressOf(flow)} readable={true} class="card stack form-wide">
-        <FlowFields values={values} currency={currency} />
+        <FlowFields {...{ values, currency, products }} />
         <IfMay right="manage">
           <Actions submit={flow ? "Save" : "Add flow"} cancel={{ href: AT, label: "Cancel" }}>
             <button type="submit" name="simulate" value="yes">

@@ -19,6 +19,7 @@ const NO_ROWS: Record<string, string> = {
   "dashboard/payouts/chosen.tsx": "chosen payouts by partner and amount",
   "dashboard/payouts/files.tsx": "how many payouts, by currency",
   "dashboard/payouts/new.tsx": "payouts that are no rows yet",
+  "dashboard/partners/groups.tsx": "groups, each with its form",
   "dashboard/search.tsx": "what a text finds, by name, each a link",
   "portal/statistics.tsx": "sums",
   "dashboard/rules/simulation.tsx": "sums, and what would change",

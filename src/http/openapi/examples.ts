@@ -56,6 +56,8 @@ const paymentWithTrace = {
     hold: { source: "program", days: 30 },
     txn_amount_cents: 12000,
     adjusted_cents: 0,
+    lines: [{ products: ["prod_Ss45LY8HsRvKY5", "price_1RwJxfGaouLfVOpU"], amount_cents: 12000 }],
+    base_cents: null,
     amount_cents: 3600,
     arithmetic: "30 % of 12000 = 3600",
   },

@@ -320,6 +320,7 @@ const RESOURCES: Record<string, Fields> = {
   ...{
     Group: GROUP,
     Flow: FLOW,
+    SavedFlow: FLOW,
     Commission: COMMISSION,
     Payment: PAYMENT,
     Claim: CLAIM,

@@ -290,7 +290,7 @@ const savedFlow = once(() =>
   z.strictObject({
     ...readShape(FLOW),
     warnings: z
-      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .array(z.strictObject({ path: z.string().describe("The field of the request."), message: z.string() }))
       .describe("What may be a mistake, such as a product that no payment has contained yet. The flow is saved."),
   }),
 );

@@ -108,6 +108,17 @@ describe("erasure (JOB-1)", () => {
     expect((await ledgerOf(program)).commissions.map((row) => row.amount_cents)).toEqual([2_700, 3_000, 2_000]);
   });
 
+  it("keeps the flag of a partner's own purchase, whose address can no longer be compared", async () => {
+    const program = await makeProgram();
+    await makePartner(program, { slug: "jane", email: ADDRESS });
+    await sendA(program, sessionCompleted({ ref: "jane", email: ADDRESS }));
+    const flagged = [{ flagged: true, review_reason: "self_referral" }];
+    expect((await ledgerOf(program)).commissions).toMatchObject(flagged);
+    await erase(program, ADDRESS);
+    await reprocessAll(program);
+    expect((await ledgerOf(program)).commissions).toMatchObject(flagged);
+  });
+
   it("refuses what is no address, and empties nothing then", async () => {
     const program = await makeProgram();
     await sendA(program, sessionCompleted({ email: ADDRESS }));

@@ -78,17 +78,27 @@ export const MUTANTS: readonly Mutant[] = [
     ["byTime(earliest(own), earliest(other)) > 0", "true", "integration/payment-twins"],
     ["apart <= within_ms", "true", "unit/twin"],
   ),
+  ...mutants("domain/payment.ts", [
+    "(erased || recorded.decided_on === decided_on)",
+    "recorded.decided_on === decided_on",
+    "integration/erasure",
+  ]),
   ...mutants(
     "domain/rules.ts",
     ["Date.parse(rule.valid_until) > until", "false", "integration/ledger-rules"],
     ["rule.seq > applied", "true", "integration/apply-from"],
   ),
   ...mutants("domain/code.ts", ["one.ended_at === null || one.ended_at > at", "true", "integration/codes"]),
-  ...mutants(
-    "domain/flow.ts",
-    ['typeof saw === "string" ? saw.toLowerCase() : saw', "saw", "unit/flow.property"],
-    ["failed ? { ...flow, conditions: [failed] } : flow", "flow", "integration/largest-trace"],
-  ),
+  ...mutants("domain/condition.ts", [
+    'typeof value === "string" ? value.toLowerCase() : value',
+    "value",
+    "unit/flow.property",
+  ]),
+  ...mutants("domain/flow.ts", [
+    "failed ? { ...flow, conditions: [failed] } : flow",
+    "flow",
+    "integration/largest-trace",
+  ]),
   ...mutants(
     "domain/erasure.ts",
     ["isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)", "true", "unit/erasure"],
@@ -119,6 +129,11 @@ export const MUTANTS: readonly Mutant[] = [
     ["isOldest ? texts.toReversed() : texts", "texts", "integration/pages-lists"],
     ["isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`]", "[sql`desc`, sql`<`]", "integration/pages-lists"],
   ),
+  ...mutants("core/payouts/payable.ts", [
+    "isOfPeriod(alias, sql`x.period_end`)",
+    "sql`1`",
+    "integration/payouts-month",
+  ]),
   ...mutants("core/payouts/payouts.ts", [
     "filter.partner_id === undefined ? undefined : eq(payouts.partner_id, filter.partner_id)",
     "undefined",
@@ -164,11 +179,8 @@ export const MUTANTS: readonly Mutant[] = [
     ["isStored && c.res.ok", "false", "integration/round-trips"],
     ["key.length < 1 || key.length > MAX_KEY_LENGTH", "false", "integration/idempotency"],
   ),
-  ...mutants(
-    "http/validate.ts",
-    ["/\\.\\d{3}\\d*[1-9]/.test(given) ? ms + 1 : ms", "ms", "integration/events"],
-    ["bareDate ? ms + DAY : ms", "ms", "integration/payouts"],
-  ),
+  ...mutants("resources/input.ts", ["/\\.\\d{3}\\d*[1-9]/.test(given) ? ms + 1 : ms", "ms", "integration/events"]),
+  ...mutants("http/validate.ts", ["bareDate ? ms + DAY : ms", "ms", "integration/payouts"]),
   ...mutants("http/rate-limit.ts", ["keys.site === keys.network", "true", "integration/limits"]),
   ...mutants(
     "clicks/recent-ids.ts",

@@ -96,10 +96,10 @@ async function findAll(name: string): Promise<Tally> {
 }
 
 /** The seed that finds a planted mistake, and its failure. */
-async function find({ patches, seed: first }: Plant, until: number): Promise<string | null> {
+async function find({ patches }: Plant, until: number): Promise<string | null> {
   const versions = { now: await bundleService(patches), before: null };
-  const steps = number("steps", first === undefined ? 200 : 300);
-  for (let seed = number("seed", first ?? 1); computed() < until; seed++) {
+  const steps = number("steps", 200);
+  for (let seed = number("seed", 1); computed() < until; seed++) {
     const failure = await runSteps(versions, seed, stepsOf(seed, steps));
     const [problem = ""] = failure?.problems ?? [];
     if (failure) return `seed ${seed}, step ${failure.step + 1} (${problem.split("\n")[0]!.slice(0, 160)})`;

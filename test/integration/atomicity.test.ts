@@ -104,7 +104,7 @@ describe("a commit that fails in the middle", () => {
       events: 2,
       event_counts: 2,
       event_hours: 2,
-      list_counts: 1,
+      list_counts: 2,
       messages: 1,
       deliveries: 1,
     });

@@ -132,6 +132,8 @@ describe("an event of a program that was read of late (IN-14)", () => {
     expect((await sendA(program, customerEvent({}))).status).toBe(200);
     await env.DB.batch([
       env.DB.prepare("delete from program_members where program_id = ?").bind(program.id),
+      env.DB.prepare("pragma defer_foreign_keys = on"),
+      env.DB.prepare("update groups set program_id = program_id || 'x' where program_id = ?").bind(program.id),
       env.DB.prepare("update programs set id = id || 'x', api_key_hash = id where id = ?").bind(program.id),
     ]);
     expect(await sendA(program, customerEvent({}))).toMatchObject({ status: 404, said: "not_found" });

@@ -191,7 +191,7 @@ function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
   ];
 }
 
-const NO_AMOUNT = /(?:^|\.)(?:\w+_pct|\w+_days|priority|last|created)$/;
+const NO_AMOUNT = /conditions\.\d+\.value\.\d+$|(?:^|\.)(?:\w+_pct|\w+_days|priority|last|created)$/;
 
 /** A body with an amount at a path, as text, because a number cannot hold it. */
 function bodyWith(example: object, place: string, amount: string): string {

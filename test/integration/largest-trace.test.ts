@@ -16,11 +16,12 @@ it("of 100 flows with 20 conditions of 500 letters, each says why it did not mat
   const program = await makeProgram();
   await makePartner(program, { slug: "jane" });
   const text = "長".repeat(500);
-  const isNobody = { field: "customer_email", op: "eq", value: text };
-  const isAnybody = { ...isNobody, op: "neq" };
+
+  const isSomebody = { field: "customer_email", op: "contains", value: "nobody" };
+  const isAnybody = { field: "customer_email", op: "neq", value: text };
   const flow = { action_type: "percentage", action_value: 1 };
   for (let i = 0; i < 100; i++) {
-    const conditions = i < 99 ? [...times(19, isAnybody), isNobody] : times(20, isAnybody);
+    const conditions = i < 99 ? [...times(19, isAnybody), isSomebody] : times(20, isAnybody);
     expect((await program.api("POST", "/api/v1/flows", { ...flow, name: `flow ${i}`, conditions })).status).toBe(201);
   }
 
@@ -36,7 +37,7 @@ it("of 100 flows with 20 conditions of 500 letters, each says why it did not mat
     `/api/v1/payments/${payment!.id}`,
   );
   const { flows } = body.trace;
-  const failed = { ...isNobody, saw: "buyer@shop.example", held: false };
+  const failed = { ...isSomebody, saw: "buyer@shop.example", held: false };
   expect(flows.slice(0, 99).every(({ matched }) => !matched)).toBe(true);
   for (const { conditions } of flows.slice(0, 99)) expect(conditions).toEqual([failed]);
   expect(flows[99]).toMatchObject({ matched: true, conditions: times(20, { ...isAnybody, held: true }) });

@@ -58,7 +58,7 @@ const FORMS: [string, (sold: Awaited<ReturnType<typeof makeSold>>) => Promise<Fo
   [
     "a flow",
     async ({ program }) => {
-      const flow = { name: "Off", action_type: "flat", action_value: 7, active: false };
+      const flow = { name: "Off", action_type: "percentage", action_value: 7, active: false };
       const { body } = await program.api<{ id: string }>("POST", "/api/v1/flows", flow);
       return { path: `/dashboard/flows/${body.id}`, typed: FLOW };
     },

@@ -160,7 +160,9 @@ describe("a clock change", () => {
   ])("in %s: %s is %s, to owner and partner", async (time_zone, created_at, text) => {
     const program = await makeProgram({ time_zone, auto_approve_days: 1 });
     const partner = await makePartner(program, { email: `${uniqueId("zone")}@partners.example` });
-    await makeCommissions(program, partner.id, [{ created_at, status: "pending" }]);
+    await makeCommissions(program, partner.id, [
+      { created_at, status: "pending", hold_until: new Date(Date.parse(created_at) + 86_400_000).toISOString() },
+    ]);
     const { dashboard, portal } = await signIn(program, partner.email);
     for (const reply of [await dashboard.get("/dashboard/commissions"), await portal.get("/portal/commissions")]) {
       expect(timesOf(reply.body)).toContainEqual({ at: created_at, title: created_at, text });

@@ -147,7 +147,7 @@ const ADDRESSES: Parser[] = [
   },
   { module: "http/request-path.ts", name: "pathOf", good: URL_OF_TESTS, read: (url) => pathOf({ url }) },
   ...["page", "cursor", "from"].map((name) => ({
-    module: "http/validate.ts",
+    module: "resources/input.ts",
     name: `query: ${name}`,
     good: "1",
     read: behind(READS.respond, search(name)),

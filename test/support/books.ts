@@ -7,6 +7,8 @@ import { all } from "./rows.ts";
 
 /** An id of the service's own, wherever it is. */
 const OWN_ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
+/** An id that the played vendors make up for the product or price of a line. */
+const PLAYED_ID = /\b(?:pro|pri)_[0-9a-f]{18}\b/g;
 /** Columns that hold the time and the number of writes, not the content. */
 const WRITTEN = new Set([
   "updated_at",
@@ -106,6 +108,7 @@ async function linesOf(program: TestProgram, mark: string) {
   const of = (row: object): string =>
     JSON.stringify(Object.fromEntries(Object.entries(row).filter(([name]) => !WRITTEN.has(name))))
       .replaceAll(OWN_ID, (id) => named.get(id) ?? "(id)")
+      .replaceAll(PLAYED_ID, "(id)")
       .replaceAll(mark === "" ? /(?!)/g : mark, "");
   const lines = async (rows: string) => (await all<object>(rows, program.id)).map(of).toSorted();
   return Object.assign(lines, { of });

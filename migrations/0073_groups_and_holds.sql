@@ -23,6 +23,7 @@ ALTER TABLE `programs` ADD `default_group_id` text DEFAULT '' NOT NULL;--> state
 ALTER TABLE `application_drafts` ADD `group_slug` text;--> statement-breakpoint
 ALTER TABLE `applications` ADD `group_slug` text;
 --> statement-breakpoint
+-- Until 2027-02-28: each program has a default group with its partners, and each commission a hold.
 INSERT INTO `groups` (id, program_id, name, slug, created_at, updated_at) SELECT 'grp_' || substr(id, 6), id, 'Default', 'default', created_at, created_at FROM programs;
 --> statement-breakpoint
 UPDATE `programs` SET default_group_id = 'grp_' || substr(id, 6);

@@ -112,6 +112,7 @@ describe("the samples of the reference (HTTP-33)", () => {
       return (await made<{ data: { id: string }[] }>("/payments", undefined, "GET")).data[0]?.id ?? "";
     },
     flw: async () => (await made("/flows", { name: "Sample", action_type: "percentage", action_value: 5 })).id,
+    grp: async () => (await made("/groups", { name: next(), slug: next() })).id,
     cod: async () => {
       const partner = await makers["par"]!("");
       return (await made(`/partners/${partner}/codes`, { code: next(), provider: "provider_a" })).id;
@@ -141,7 +142,7 @@ describe("the samples of the reference (HTTP-33)", () => {
       text = text.replaceAll(/dlv_[a-z0-9]+/g, (await made(`/webhooks/${endpoint}/test`)).id);
     }
     return text.replaceAll(
-      /\b(jane|accounts|JANE20|order-9001|signup-7001|refund-301|promo_1RTa2b)\b/g,
+      /\b(jane|accounts|creators|Creators|JANE20|order-9001|signup-7001|refund-301|promo_1RTa2b)\b/g,
       (name) => `${name}-${next()}`,
     );
   }

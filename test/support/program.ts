@@ -9,6 +9,7 @@ import { programs, providerConnections } from "../../src/db/schema.ts";
 import type { ProviderName } from "../../src/domain/provider-name.ts";
 import { actors } from "../../src/domain/actor.ts";
 import { randomToken, sha256Hex } from "../../src/lib/crypto.ts";
+import { firstGroupOf } from "../../src/domain/group.ts";
 import { newId } from "../../src/lib/id.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
@@ -134,7 +135,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     terms_version: 0,
     sale_amounts: "shown",
     assets: null,
-    default_group_id: "",
+    default_group_id: firstGroupOf(id),
     payments_compared: 0,
     shard: 0,
     api_key_hash: await sha256Hex(api_key),

@@ -449,9 +449,9 @@ export const GROWING: Record<string, Growing> = {
   },
   "cron: recount lists": {
     run: async () => serveAll(recountLists(meteredContext())),
-    why: "once a day each row of a list is counted, some ten thousand at a time",
-    story: 224,
-    program: 10,
+    why: "once a day each row of a list is counted, some ten thousand at a time; partners twice, by state and by group",
+    story: 250,
+    program: 24,
   },
   "cron: recount earnings": {
     run: async () => serveAll(recountEarnings(meteredContext())),

@@ -49,6 +49,7 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
   await api("PATCH", "/programs/me", { provider_a_webhook_secret: SECRET_A, min_payout_cents: 2_000 });
   const { active, invited, deactivated } = await addPartners(program);
   const large = { field: "txn_amount_cents", op: "gt", value: 20_000 };
+  const group = await api("POST", "/groups", { name: "Creators with a name of some length", slug: "creators" });
   const flow = await api("POST", "/flows", {
     ...{ name: "Large orders", action_type: "percentage", action_value: 30, priority: 10, conditions: [large] },
   });
@@ -92,6 +93,8 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     "remove a member": `${at("settings/team", member)}/remove`,
     flow: at("flows", flow),
     "delete flow": `${at("flows", flow)}/delete`,
+    group: at("partners/groups", group),
+    "delete group": `${at("partners/groups", group)}/delete`,
     "delete key": `${at("settings/keys", key)}/delete`,
     endpoint: at("webhooks", endpoint),
     "edit endpoint": `${at("webhooks", endpoint)}/edit`,
@@ -254,6 +257,8 @@ const PLACES = {
   "no partner matches": "/dashboard/partners?search=nobody",
   "add partner": "/dashboard/partners/new",
   "import partners": "/dashboard/partners/import",
+  groups: "/dashboard/partners/groups",
+  "add group": "/dashboard/partners/groups/new",
   applications: "/dashboard/partners/applications",
   "no application matches": "/dashboard/partners/applications?status=declined",
   claims: "/dashboard/claims",

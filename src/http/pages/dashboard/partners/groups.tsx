@@ -123,7 +123,6 @@ function GroupTable({ groups: list, program }: { groups: readonly Group[]; progr
       label="Groups"
       columns={[
         { label: "Group", grow: true },
-        { label: "Slug" },
         { label: "Rate", align: "end" },
         { label: "On hold", align: "end" },
         { label: "Partners", align: "end" },
@@ -132,9 +131,9 @@ function GroupTable({ groups: list, program }: { groups: readonly Group[]; progr
       rows={list.map((group) => [
         <span>
           <a href={`${AT}/${group.id}`}>{group.name}</a>
+          <span class="second">{group.slug}</span>
           {group.is_default ? <span class="second">New partners belong to it.</span> : null}
         </span>,
-        <code>{group.slug}</code>,
         group.commission_pct === null ? (
           <span class="muted">{`${program.default_commission_pct}\u00a0%`}</span>
         ) : (

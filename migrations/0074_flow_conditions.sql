@@ -1,5 +1,5 @@
 DROP INDEX `payments_by_customer`;--> statement-breakpoint
-CREATE INDEX `payments_counted_email` ON `payments` (lower("customer_email"),`program_id`,`created_at`,`provider_transaction_id`) WHERE customer_email is not null and event = 'transaction_completed' and outcome in ('commission', 'no_ref', 'unknown_ref', 'unknown_code', 'partner_not_active', 'partner_deactivated', 'no_flow', 'too_large');--> statement-breakpoint
+CREATE INDEX `payments_counted_email` ON `payments` (lower("customer_email"),`program_id`,`created_at`,`provider_transaction_id`) WHERE customer_email is not null and event = 'transaction_completed' and coalesce(outcome, '') in ('commission', 'no_ref', 'unknown_ref', 'unknown_code', 'partner_not_active', 'partner_deactivated', 'no_flow', 'too_large');--> statement-breakpoint
 CREATE INDEX `payments_by_customer` ON `payments` (`customer_id`,`program_id`,`created_at`,`provider_transaction_id`) WHERE customer_id is not null;--> statement-breakpoint
 ALTER TABLE `flows` ADD `starts_at` text;--> statement-breakpoint
 ALTER TABLE `flows` ADD `ends_at` text;--> statement-breakpoint

@@ -1,5 +1,5 @@
 DROP INDEX `payments_counted_email`;--> statement-breakpoint
-CREATE INDEX `payments_counted_email` ON `payments` (lower("customer_email"),`program_id`,`created_at`,`provider_transaction_id`) WHERE customer_email is not null and event = 'transaction_completed' and (outcome in ('commission', 'no_ref', 'unknown_ref', 'unknown_code', 'partner_not_active', 'partner_deactivated', 'no_flow', 'too_large') or (outcome = 'zero_amount' and txn_amount_cents > 0));--> statement-breakpoint
+CREATE INDEX `payments_counted_email` ON `payments` (lower("customer_email"),`program_id`,`created_at`,`provider_transaction_id`) WHERE customer_email is not null and event = 'transaction_completed' and (coalesce(outcome, '') in ('commission', 'no_ref', 'unknown_ref', 'unknown_code', 'partner_not_active', 'partner_deactivated', 'no_flow', 'too_large') or (coalesce(outcome, '') = 'zero_amount' and txn_amount_cents > 0));--> statement-breakpoint
 ALTER TABLE `flows` ADD `base` text DEFAULT 'payment' NOT NULL;--> statement-breakpoint
 ALTER TABLE `commissions` ADD `base_cents` integer;--> statement-breakpoint
 DROP TRIGGER `flows_rules_made`;

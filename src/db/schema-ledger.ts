@@ -138,7 +138,7 @@ export const COUNTED_OUTCOMES = [
 ] as const satisfies readonly Outcome[];
 
 /** Condition on a payment that counts as one of its customer (FLOW-14). */
-export const COUNTED = `event = 'transaction_completed' and (outcome in ('${COUNTED_OUTCOMES.join("', '")}') or (outcome = 'zero_amount' and txn_amount_cents > 0))`;
+export const COUNTED = `event = 'transaction_completed' and (coalesce(outcome, '') in ('${COUNTED_OUTCOMES.join("', '")}') or (coalesce(outcome, '') = 'zero_amount' and txn_amount_cents > 0))`;
 
 export const payments = sqliteTable(
   "payments",

@@ -233,7 +233,7 @@ for (const scripts of [true, false]) {
       await page.getByRole("button", { name: "Preview again" }).click();
       await see(page, "1 customer to assign to partners");
       await page.getByRole("button", { name: "Bind 1 customer" }).click();
-      await see(page, "1 customer bound.");
+      await see(page, "1 customer assigned.");
       await go(page, "Flows");
       await page.getByRole("link", { name: "Add flow" }).click();
       await page.getByLabel("Name").fill("Double");

@@ -12,17 +12,9 @@ import type { ProgramRules } from "../../domain/rules.ts";
 import { iso } from "../../lib/time.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
-import {
-  codesKnown,
-  codeStages,
-  factsOf,
-  listOf,
-  listOfAll,
-  partsFound,
-  programOf,
-  stage,
-  type StatedCode,
-} from "../ledger/state.ts";
+import { codesKnown, codeStages, type StatedCode } from "../ledger/code-stages.ts";
+import { partsFound } from "../ledger/state.ts";
+import { factsOf, listOf, listOfAll, programOf, stage } from "../ledger/stages.ts";
 import { PART, type Part } from "../ledger/facts.ts";
 import { identityKey, type CustomerIdentity } from "./customer-lines.ts";
 

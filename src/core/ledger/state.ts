@@ -2,14 +2,13 @@
 import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { jsonFields, jsonObject } from "../../db/json-object.ts";
-import { joinParts } from "../../db/parts.ts";
 import { reusablePart } from "../../db/reusable-part.ts";
 import { selectRows } from "../../db/rows.ts";
 import { commissions, flows, payments } from "../../db/schema.ts";
-import type { Codes, HeldCode } from "../../domain/code.ts";
+import type { Codes } from "../../domain/code.ts";
 import type { CountedPayment } from "../../domain/customer.ts";
 import type { Decided } from "../../domain/decision.ts";
-import type { CodeFact, Fact, PaymentFact } from "../../domain/fact.ts";
+import type { Fact, PaymentFact } from "../../domain/fact.ts";
 import type { Flow } from "../../domain/flow.ts";
 import type { LedgerPartner } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
@@ -19,7 +18,9 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Commission, Payment } from "../kernel/rows.ts";
 import { joinComparedSums, leadsToPartner, NEWEST_CHANGE, linkedIds, selectAliases } from "./concerned-payments.ts";
+import { codesKnown, codeStages, HELD, type StatedCode } from "./code-stages.ts";
 import { selectCounted } from "./counted-payments.ts";
+import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { PART, sameCustomersAt, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
@@ -130,22 +131,6 @@ function isOfIntent(fact: Fact): fact is PaymentFact {
 function sorted<T>(rows: T[], by: (row: T) => string): T[] {
   return rows.toSorted((a, b) => (by(a) < by(b) ? -1 : 1));
 }
-
-/** The vendor's report about a code that a fact carries. */
-export interface StatedCode {
-  at: string;
-  fact: CodeFact;
-}
-
-export function codesKnown(stated: readonly StatedCode[], held: Codes["held"]): Codes {
-  const named = stated.map(({ at, fact: { code_id, name, parents } }) => ({ at, code_id, name, parents }));
-  return { named, held };
-}
-
-export const HELD = jsonFields<HeldCode>({
-  ...{ id: sql`id`, partner_id: sql`partner_id`, code_key: sql`code_key`, provider_code_id: sql`provider_code_id` },
-  ...{ created_at: sql`created_at`, ended_at: sql`ended_at` },
-});
 
 const PAYMENT = jsonObject<Payment>(getTableColumns(payments));
 const COMMISSION = jsonObject<Commission>(getTableColumns(commissions));
@@ -414,77 +399,4 @@ export function twinStages(provider: ProviderName): SQL {
             and s.scope = 'payment' and s.subject = n.value`,
     ),
   })}`;
-}
-
-/**
- * Stages `after` one that has `stated`: `codes`, each code that a fact carries and its sources, with the key of the
- * vendor's latest report about it by the time of the fact, else of the first report after it; and `held`, all versions
- * of partners' codes that these can be.
- */
-export function codeStages(provider: ProviderName, after: string): SQL {
-  const own = literal(provider);
-  const said = (id: SQL, rest: SQL) => sql`(select fact_id from facts where program_id = ${programOf(after)}
-    and provider = ${own} and kind = 'code' and ref_key = ${id} and ${rest} limit 1)`;
-  const sayingAt = (id: SQL, at: SQL) => sql`coalesce(
-    ${said(id, sql`occurred_at <= ${at} order by occurred_at desc, fact_id desc`)},
-    ${said(id, sql`occurred_at > ${at} order by occurred_at, fact_id`)})`;
-  const ofProgram = sql`h.program_id = ${programOf("priced")} and h.provider = ${own}`;
-  const factOf = (of: string, key: SQL) =>
-    sql`facts f on f.program_id = ${programOf(of)} and f.provider = ${own} and f.fact_id = ${key}`;
-  return sql`${stage("priced", after, {
-    codes: sql`(with recursive up (code_id, at, fact_id) as (
-        select c.value, f.data ->> 'occurred_at', ${sayingAt(sql`c.value`, sql`f.data ->> 'occurred_at'`)}
-          from ${factsOf(after, "stated")} cross join json_each(f.data, '$.codes') c
-        union
-        select p.value, up.at, ${sayingAt(sql`p.value`, sql`up.at`)}
-          from up cross join ${factOf(after, sql`up.fact_id`)} cross join json_each(f.data, '$.parents') p
-      ) select json_group_array(json_array(code_id, at, ${own}, fact_id)) from up)`,
-  })},
-  ${stage("coded", "priced", {
-    held: listOfAll(
-      sql`id`,
-      sql`select h.id from (
-          select distinct lower(c.value ->> 0) as code_key from json_each(priced.codes) c
-          union select lower(f.data ->> 'name') from json_each(priced.codes) c
-            cross join ${factOf("priced", sql`c.value ->> 3`)}) t
-        cross join partner_codes h on ${ofProgram} and h.code_key = t.code_key
-        union
-        select h.id from (select distinct c.value ->> 0 as code_id from json_each(priced.codes) c) t
-          cross join partner_codes h on ${ofProgram} and h.provider_code_id = t.code_id`,
-    ),
-  })}`;
-}
-
-/**
- * A statement in stages: tables of one row, each made from the previous one and named only by the next. Lists are
- * passed as JSON. The database compiles a table again for each place that names it, with everything it is made of; so a
- * statement of many steps takes milliseconds to compile if tables are named freely.
- */
-
-/** The table `name`: the columns of the table `before`, and further ones that can use them. */
-export function stage(name: string, before: string, columns: Readonly<Record<string, SQL>>): SQL {
-  const made = Object.entries(columns).map(([column, value]) => sql`${value} as ${sql.raw(column)}`);
-  return sql`${sql.raw(name)} as materialized (select ${sql.raw(before)}.*, ${joinParts(made, sql`, `, "different")}
-    from ${sql.raw(before)})`;
-}
-
-/** The values of an expression over a table, or a join, as a JSON list. */
-export function listOf(value: SQL, from: SQL): SQL {
-  return sql`(select json_group_array(${value}) from ${from})`;
-}
-
-/** The values of an expression over a select, as a JSON list. */
-export function listOfAll(value: SQL, select: SQL): SQL {
-  return listOf(value, sql`(${select})`);
-}
-
-/** The program of a statement in stages, from the table `of`: the first stage binds it once for all. */
-export function programOf(of: string): SQL {
-  return sql.raw(`${of}.program_id`);
-}
-
-/** The facts `f` of a list of keys in the table `of`. */
-export function factsOf(of: string, list: string): SQL {
-  return sql`json_each(${sql.raw(`${of}.${list}`)}) k
-    cross join facts f on f.program_id = ${programOf(of)} and f.provider = k.value ->> 0 and f.fact_id = k.value ->> 1`;
 }

@@ -140,6 +140,15 @@ const SENTENCES: [string, Record<string, unknown>[], Sold[], Record<string, numb
     { a: 1_500, b: 1_000 },
   ],
   [
+    "a rate for the partners of a group",
+    [{ action_value: 30, conditions: [is("partner_group", "in", ["default"])] }],
+    [
+      { id: "a", on: "2025-02-01" },
+      { id: "b", on: "2025-03-01" },
+    ],
+    { a: 3_000, b: 3_000 },
+  ],
+  [
     "a rate for some currencies",
     [{ action_value: 30, conditions: [is("currency", "in", ["eur", "CHF"])] }],
     [

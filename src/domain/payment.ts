@@ -152,20 +152,15 @@ export interface Decision {
   record: PaymentDecision;
 }
 
+/** The part of a decision that a rule fills in. */
+const NO_RULE = {
+  ...{ group_id: null, group_slug: null, flow_id: null, rate: null, hold: null, flows: [], decided_on: null },
+  ...{ amount_cents: null, arithmetic: null },
+} as const satisfies Partial<Record<keyof PaymentDecision, unknown>>;
+
 /** Changes a decision whose commission would exceed a balance's limit (PAY-22) to one without. */
 export function refuseTooLarge({ record, ...decision }: Decision): Decision {
-  const earnsNothing = {
-    group_id: null,
-    group_slug: null,
-    flow_id: null,
-    rate: null,
-    hold: null,
-    flows: [],
-    decided_on: null,
-    amount_cents: null,
-    arithmetic: null,
-  };
-  return { ...decision, outcome: "too_large", record: { ...record, ...earnsNothing } };
+  return { ...decision, outcome: "too_large", record: { ...record, ...NO_RULE, flows: [] } };
 }
 
 /** Decides a payment's earnings with reasons, by the set of its facts alone (LAW-1). Null without a payment. */
@@ -183,17 +178,10 @@ export function decidePayment(input: DecisionInput): Decision | null {
     ...chosen,
     partner_id: partner?.id ?? null,
     partner_slug: partner?.slug ?? null,
-    group_id: null,
-    group_slug: null,
-    flow_id: null,
-    rate: null,
-    hold: null,
+    ...NO_RULE,
     flows: [],
-    decided_on: null,
     self_referral: false,
-    amount_cents: null,
     ...(state.lines ? { lines: state.lines } : {}),
-    arithmetic: null,
   };
   if (outcome === "commission" && partner) decideRate(record, input, rules, state, partner, adjusted_cents);
   return {

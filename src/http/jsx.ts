@@ -7,8 +7,8 @@ import type { JSX as Html } from "hono/jsx";
 
 export type Child = string | number | boolean | null | undefined | Element | Raw | readonly Child[];
 
-// oxlint-disable-next-line typescript/no-explicit-any -- as the compiler declares it for components of any properties
-type Component = (props: any) => Child;
+/** A component of any properties. */
+type Component = (props: never) => Child;
 
 class Element {
   readonly tag: string | Component;
@@ -70,7 +70,7 @@ export function render(child: Child): string {
 }
 
 function renderElement({ tag, props }: Element): string {
-  if (typeof tag === "function") return render(tag(props));
+  if (typeof tag === "function") return render(tag(props as never));
   let start = `<${tag}`;
   for (const name in props) if (name !== "children") start += attribute(name, props[name] as Attribute);
   return VOID.has(tag) ? `${start}/>` : `${start}>${render(props["children"] as Child)}</${tag}>`;

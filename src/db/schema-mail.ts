@@ -27,7 +27,7 @@ export const mails = sqliteTable(
     refused_at: text(),
     created_at: text().notNull(),
     completed_at: text(),
-    /** The recipient, if it is a partner: no e-mail is sent to a partner who was deactivated meanwhile. */
+    /** The recipient, if it is a partner. A deactivated partner gets no e-mail. */
     partner_id: text(),
     /** The subject of an e-mail that is composed when sent; one e-mail of its kind exists for it. */
     subject_id: text(),

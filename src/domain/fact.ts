@@ -20,7 +20,7 @@ export type RefPlace = (typeof REF_PLACES)[number];
 /** The vendor object that stores a reference and repeats it with each of its events. */
 export type Keeper = "subscription" | "customer";
 
-/** By place, the object whose stored reference a provider's payments carry there. */
+/** The object that keeps the reference of a payment, by the place in which the payment carries it. */
 export type KeptBy = ReadonlyMap<string, Keeper>;
 
 /** A reference (partner slug, as sent) and its place. */

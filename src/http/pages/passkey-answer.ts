@@ -59,7 +59,7 @@ function siteOf({ env }: Context<PageEnv>): Site | null {
 
 /**
  * Makes a challenge: its time and a mark for this page's forms. Nothing is stored, and another browser's answer does
- * not fit. Only the deployment can make the mark: nobody else can have challenges signed for later.
+ * not fit. Only the deployment can make the mark, so a challenge cannot be prepared for later.
  */
 async function challengeFor(c: Context<PageEnv>, { key }: Site, purpose: Purpose, at = c.var.now): Promise<Uint8Array> {
   const challenge = new Uint8Array(TIME_BYTES + 32);

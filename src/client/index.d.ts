@@ -481,6 +481,11 @@ export type ProgramUpdate = {
   default_commission_pct?: number | undefined;
   payout_term?: string | undefined;
   min_payout_cents?: number | undefined;
+  min_payouts?:
+    | {
+        [name: string]: number;
+      }
+    | undefined;
   cookie_days?: number | undefined;
   attribution?: "last" | "first" | undefined;
   code_precedence?: "link" | "code" | undefined;
@@ -968,6 +973,9 @@ export type Program = {
   default_commission_pct: number;
   payout_term: string;
   min_payout_cents: number;
+  min_payouts: {
+    [name: string]: number;
+  };
   cookie_days: number;
   attribution: "last" | "first";
   code_precedence: "link" | "code";

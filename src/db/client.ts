@@ -88,7 +88,7 @@ export function reusableStatement<T extends Statement>(
  * a partial index compares with a constant. @throws for any other value: callers' input is always bound.
  */
 export function literal(value: number | string): SQL {
-  if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[a-z_.]+$/.test(value)) {
+  if (typeof value === "number" ? !Number.isSafeInteger(value) : !/^[A-Za-z_.]+$/.test(value)) {
     throw new Error(`${JSON.stringify(value)} cannot be written into a statement`);
   }
   return sql.raw(typeof value === "number" ? String(value) : `'${value}'`);

@@ -7,7 +7,7 @@ import type { FlowActionType, FlowBase, FlowEvent, StoredCondition } from "../do
 import type { MemberRole } from "../domain/member.ts";
 import type { Cents, Percent } from "../domain/money.ts";
 import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
-import type { CodePrecedence, SaleAmounts } from "../domain/program.ts";
+import type { CodePrecedence, MinPayouts, SaleAmounts } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Scope } from "../domain/scope.ts";
 
@@ -56,6 +56,8 @@ export const programs = sqliteTable(
     default_group_id: text().notNull().default(""),
     /** How many of a customer's first payments its flows have ever compared (`paymentsCompared`). */
     payments_compared: integer().notNull().default(0),
+    /** Minimum payouts in currencies other than the program's, by code. */
+    min_payouts: text({ mode: "json" }).$type<MinPayouts>().notNull().default({}),
   },
   (t) => [uniqueIndex("programs_slug").on(t.slug)],
 );

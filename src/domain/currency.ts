@@ -1,4 +1,4 @@
-import { nearestMultiple, type Cents } from "./money.ts";
+import { cents, nearestMultiple, type Cents } from "./money.ts";
 
 /** An upper-case ISO 4217 code in circulation or recently withdrawn. For typed input; providers' are never refused. */
 export function isCurrency(code: string): boolean {
@@ -13,6 +13,11 @@ export function isCurrency(code: string): boolean {
 export function currencyExponent(code: string): number {
   if (ZERO_DECIMALS.has(code)) return 0;
   return THREE_DECIMALS.has(code) ? 3 : 2;
+}
+
+/** The number of smallest units in one major unit: 1, 100 or 1,000. */
+export function unitsOf(code: string): Cents {
+  return cents(10 ** currencyExponent(code));
 }
 
 /** An amount in smallest units as a plain decimal (`-1234.50`), exact, with the currency's number of decimals. */
@@ -43,11 +48,11 @@ export function formatMoney(amount_cents: Cents, code: string): string {
 
 const codes = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-const ZERO_DECIMALS = codes("BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF");
+export const ZERO_DECIMALS = codes("BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF");
 
 const WALLET_WHOLE = codes("HUF TWD");
 
-const THREE_DECIMALS = codes("BHD IQD JOD KWD LYD OMR TND");
+export const THREE_DECIMALS = codes("BHD IQD JOD KWD LYD OMR TND");
 
 const CURRENCIES = codes(`
   AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP

@@ -94,7 +94,7 @@ export function compareAmounts(a: Cents, b: Cents): number {
   return a - b;
 }
 
-/** `a × b ÷ c`, rounded half up, exact for any amounts; `a ≥ 0`, `b ≥ 0`, `c > 0`, and `a` or `b` at most `c`. */
+/** `a × b ÷ c`, rounded half up, exact for any amounts; `a ≥ 0`, `b ≥ 0`, `c > 0`, and a result of at most `MOST`. */
 export function mulDivHalfUp(a: Cents, b: Cents, c: Cents): Cents {
   return toCents(roundHalfUp(a, b, c));
 }

@@ -1,4 +1,8 @@
+import { unitsOf } from "./currency.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
+import { mulDivHalfUp, type Cents } from "./money.ts";
+import type { MinPayouts } from "./program.ts";
+
 export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
@@ -26,10 +30,23 @@ export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
 /**
  * Why a partner's approved commissions in one currency are not put into a payout and roll over, the first that applies:
  * an open dispute, which holds back only its own commissions (PAY-10); the partner is `invited` (OUT-1); the sum is not
- * positive, or below `min_payout_cents` (OUT-2).
+ * positive, or below the minimum of its currency (OUT-2).
  */
 export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** The least amount of a payout in a currency, in its smallest units (OUT-19); `payable.ts` has the same in SQL. */
+export function minimumIn({ currency: own, min_payout_cents, min_payouts }: Minimums, currency: string): Cents {
+  if (currency === own) return min_payout_cents;
+  if (Object.hasOwn(min_payouts, currency)) return min_payouts[currency]!;
+  return mulDivHalfUp(min_payout_cents, unitsOf(currency), unitsOf(own));
+}
+
+export interface Minimums {
+  readonly currency: string;
+  readonly min_payout_cents: Cents;
+  readonly min_payouts: MinPayouts;
+}
 
 /** `period_end` + payout term in UTC days, in milliseconds (OUT-3). */
 export function dueAt(period_end: number, payout_term: string): number {

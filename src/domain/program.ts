@@ -1,3 +1,5 @@
+import type { Cents } from "./money.ts";
+
 export const ATTRIBUTIONS = ["last", "first"] as const;
 export type Attribution = (typeof ATTRIBUTIONS)[number];
 
@@ -8,6 +10,12 @@ export type CodePrecedence = (typeof CODE_PRECEDENCES)[number];
 export const SALE_AMOUNTS = ["shown", "hidden"] as const;
 /** Whether partners see the amounts that their customers paid. */
 export type SaleAmounts = (typeof SALE_AMOUNTS)[number];
+
+/** Minimum payouts in currencies other than the program's: amounts in smallest units, by ISO code (OUT-19). */
+export type MinPayouts = Readonly<Record<string, Cents>>;
+
+/** The most currencies with a minimum of their own. */
+export const MAX_MIN_PAYOUTS = 50;
 
 /** `NET-` and 0–365: the days from a period's end to its payouts' due date (PROG-1). */
 export const PAYOUT_TERM_PATTERN = /^NET-(?:0|[1-9]\d?|[12]\d\d|3[0-5]\d|36[0-5])$/;

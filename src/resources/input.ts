@@ -37,7 +37,8 @@ export const percentage = z
   .brand<"Percent">();
 
 /** An ISO 4217 code of money in use, in upper case. */
-export const currency = z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.");
+export const NOT_A_CURRENCY = "This must be an ISO 4217 code in upper case, such as USD.";
+export const currency = z.string().refine(isCurrency, NOT_A_CURRENCY);
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;

@@ -8,11 +8,20 @@ import {
   PROGRAM_SLUG_PATTERN,
 } from "../domain/application.ts";
 import { ASSET_KINDS, assetProblem, MAX_ASSET_CONTENT, MAX_ASSET_NAME, MAX_ASSETS } from "../domain/asset.ts";
-import { ATTRIBUTIONS, CODE_PRECEDENCES, normalDomain, PAYOUT_TERM_PATTERN, SALE_AMOUNTS } from "../domain/program.ts";
+import { isCurrency } from "../domain/currency.ts";
+import {
+  ATTRIBUTIONS,
+  CODE_PRECEDENCES,
+  MAX_MIN_PAYOUTS,
+  normalDomain,
+  PAYOUT_TERM_PATTERN,
+  SALE_AMOUNTS,
+  type MinPayouts,
+} from "../domain/program.ts";
 import { normalTimeZone } from "../domain/time-zone.ts";
 import { isVisible } from "../domain/visible.ts";
 import { resource } from "./field.ts";
-import { cents as centsInput, currency, percentage, text } from "./input.ts";
+import { cents as centsInput, currency, NOT_A_CURRENCY, percentage, text } from "./input.ts";
 import {
   cents,
   currencyCode,
@@ -77,6 +86,20 @@ const assets = z
   })
   .transform((listed) => (listed.length > 0 ? listed : null));
 
+/** Stored in the order of the codes. */
+const minPayouts = z
+  .record(z.string(), centsInput.min(0))
+  .superRefine((given, issues) => {
+    const codes = Object.keys(given);
+    for (const code of codes) {
+      if (!isCurrency(code)) issues.addIssue({ code: "custom", path: [code], message: NOT_A_CURRENCY });
+    }
+    if (codes.length > MAX_MIN_PAYOUTS) {
+      issues.addIssue({ code: "custom", message: `A program has at most ${MAX_MIN_PAYOUTS} of them.` });
+    }
+  })
+  .transform((given): MinPayouts => Object.fromEntries(Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1))));
+
 export const PROGRAM = resource<ProgramColumns>()({
   id: idColumn("program"),
   name: {
@@ -107,7 +130,11 @@ export const PROGRAM = resource<ProgramColumns>()({
   },
   min_payout_cents: {
     ...{ audit: "plain", read: () => cents, example: 5000, write: centsInput.min(0) },
-    text: "A smaller payout is carried forward to the next one. Smallest units of each currency.",
+    text: "A smaller payout is carried forward to the next one. In other currencies: `min_payouts`.",
+  },
+  min_payouts: {
+    ...{ audit: "plain", read: () => z.record(z.string(), cents), example: { EUR: 4500 }, write: minPayouts },
+    text: `\`min_payout_cents\` of other currencies, by ISO 4217 code; ${MAX_MIN_PAYOUTS} at most. One that is not listed has the same number of major units, rounded half up.`,
   },
   cookie_days: {
     ...{ audit: "plain", read: () => z.int(), example: 60, write: z.int().min(1).max(365) },

@@ -121,6 +121,7 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   payout_term: "decides",
   // Identifies a row as a program, which decides the currency of sums.
   min_payout_cents: "decides",
+  min_payouts: "decides",
   // Whether transfers are offered.
   connections: "decides",
   ...{ id: "decides", currency: "decides", sale_amounts: "decides", assets: "decides", auto_approve_days: "decides" },

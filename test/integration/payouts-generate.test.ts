@@ -1,6 +1,8 @@
 /** Generation of payouts (OUT-1, OUT-2). */
 import { describe, expect, it } from "vitest";
 import { viewPayout } from "../../src/core/kernel/views.ts";
+import { cents } from "../../src/domain/money.ts";
+import { minimumIn } from "../../src/domain/payout.ts";
 import { iso } from "../../src/lib/time.ts";
 import { env } from "cloudflare:workers";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -98,17 +100,58 @@ describe("payout generation", () => {
     expect(next.body.payouts).toMatchObject([{ partner_id: below!.id, amount_cents: 1_000, commission_count: 2 }]);
   });
 
-  it("applies the minimum as the same number of smallest units in every currency; a minimum of 0 still needs a positive sum (OUT-2)", async () => {
-    const program = await makeProgram({ min_payout_cents: 5_000 });
+  it("applies each currency's own minimum, else the same number of major units, rounded half up (OUT-19)", async () => {
+    const program = await makeProgram({ min_payout_cents: 5_050, min_payouts: { EUR: 700, KWD: 0 } });
     const jane = await makePartner(program);
+    const least: [currency: string, least: number][] = [
+      ["USD", 5_050],
+      ["EUR", 700],
+      ["GBP", 5_050],
+      ["JPY", 51],
+      ["BHD", 50_500],
+    ];
     await makeCommissions(program, jane.id, [
-      { amount_cents: 4_999, currency: "JPY" },
-      { amount_cents: 5_000, currency: "KWD" },
+      { amount_cents: 1, currency: "KWD" },
+      ...least.map(([currency, amount]) => ({ amount_cents: amount - 1, currency })),
     ]);
     const { body } = await generate(program);
-    expect(body.payouts).toMatchObject([{ currency: "KWD", amount_cents: 5_000 }]);
-    expect(body.skipped).toMatchObject([{ currency: "JPY", reason: "below_minimum" }]);
+    expect(body.payouts).toMatchObject([{ currency: "KWD", amount_cents: 1 }]);
+    expect(body.skipped.map(({ currency, reason }) => `${currency} ${reason}`).toSorted()).toEqual(
+      least.map(([currency]) => `${currency} below_minimum`).toSorted(),
+    );
+    await makeCommissions(
+      program,
+      jane.id,
+      least.map(([currency]) => ({ amount_cents: 1, currency })),
+    );
+    const next = await generate(program);
+    expect(new Map(next.body.payouts.map((payout) => [payout.currency, payout.amount_cents]))).toEqual(new Map(least));
   });
+
+  it.each(["USD", "JPY", "KWD"])(
+    "skips at the minimum that pages name, in every kind of currency, for a program in %s (OUT-19)",
+    async (own) => {
+      for (const min_payout_cents of [1, 4, 5, 49, 50, 5_049, 10 ** 12].map(cents)) {
+        const settings = { currency: own, min_payout_cents, min_payouts: { PLN: cents(3) } };
+        const program = await makeProgram(settings);
+        const jane = await makePartner(program);
+        const minimums = ["USD", "EUR", "JPY", "XAF", "KWD", "TND", "PLN"].flatMap((currency) => {
+          const least = minimumIn(settings, currency);
+          return least > 1 && least <= 10 ** 12 ? [{ currency, least }] : [];
+        });
+        const rows = (less: number) =>
+          minimums.map(({ currency, least }) => ({ amount_cents: least - less, currency }));
+        await makeCommissions(program, jane.id, rows(1));
+        expect((await generate(program)).body.payouts).toEqual([]);
+        await makeCommissions(
+          program,
+          jane.id,
+          minimums.map(({ currency }) => ({ amount_cents: 1, currency })),
+        );
+        expect((await generate(program)).body.payouts).toHaveLength(minimums.length);
+      }
+    },
+  );
 
   it("takes commissions dated before the period's end, to the millisecond (OUT-1)", async () => {
     const program = await makeProgram();

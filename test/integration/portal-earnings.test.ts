@@ -49,6 +49,22 @@ describe("the earnings (PORTAL-5)", () => {
     );
   });
 
+  it("say below which minimum an approved sum rolls over (OUT-19)", async () => {
+    await open({ min_payout_cents: 5_050, min_payouts: { EUR: 700 } });
+    const approved = [
+      { amount_cents: 5_050 },
+      { amount_cents: 699, currency: "EUR" },
+      { amount_cents: 50, currency: "JPY" },
+    ];
+    await makeCommissions(program, jane.id, approved);
+    expect(await page("/portal")).toContain("rolls over below 7.00 EUR and 51 JPY");
+    await makeCommissions(program, jane.id, [
+      { amount_cents: 1, currency: "EUR" },
+      { amount_cents: 1, currency: "JPY" },
+    ]);
+    expect(await page("/portal")).toContain("51 JPY for the next payout");
+  });
+
   it("move with the payout, and never are in two places", async () => {
     await makeCommissions(program, jane.id, [{ amount_cents: 1_500 }, { amount_cents: 600, status: "pending" }]);
     expect(await page("/portal")).toMatch(/Pending 6\.00 USD .* Approved 15\.00 USD .* In a payout 0\.00 USD/);

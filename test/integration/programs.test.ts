@@ -7,6 +7,7 @@ import { seenTypes } from "../../src/core/kernel/seen-types.ts";
 import { selectPrograms } from "../../src/core/kernel/program-rows.ts";
 import { providerSecrets } from "../../src/core/kernel/provider-secrets.ts";
 import { programs } from "../../src/db/schema.ts";
+import { isCurrency } from "../../src/domain/currency.ts";
 import { sha256Hex } from "../../src/lib/crypto.ts";
 import { DAY, HOUR, MINUTE } from "../../src/lib/time.ts";
 import { byVendor, bySecretSet, VENDOR_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
@@ -26,6 +27,11 @@ interface ErrorBody {
 }
 
 const ME = "/api/v1/programs/me";
+
+/** Some currencies other than the program's. */
+const OTHERS = Array.from({ length: 26 * 26 * 26 }, (_, i) =>
+  String.fromCharCode(65 + Math.floor(i / 676), 65 + (Math.floor(i / 26) % 26), 65 + (i % 26)),
+).filter((code) => isCurrency(code) && code !== "USD");
 
 async function stored(program: TestProgram): Promise<Program> {
   const [row] = await selectPrograms(testContext().db).where(eq(programs.id, program.id));
@@ -87,6 +93,8 @@ describe("program settings", () => {
       ["payout_term", "NET-30"],
       ["min_payout_cents", 0],
       ["min_payout_cents", 10 ** 12],
+      ["min_payouts", { CHF: 10 ** 12, GBP: 0 }],
+      ["min_payouts", {}],
       ["cookie_days", 1],
       ["cookie_days", 365],
       ["attribution", "first"],
@@ -138,6 +146,11 @@ describe("program settings", () => {
       ["default_commission_pct", [-0.1, 100.1, 1.00001, "20", null]],
       ["payout_term", ["NET-366", "NET-015", "NET-", "net-15", "NET-1.5", "NET--1", "15", "NET-15 ", 15, null]],
       ["min_payout_cents", [-1, 0.5, 2 ** 53, "0", null]],
+      ["min_payouts", [null, [], "EUR", Object.fromEntries(OTHERS.slice(0, 51).map((code) => [code, 1]))]],
+      [
+        "min_payouts",
+        [{ USD: 1 }, { XXX: 1 }, { eur: 1 }, { EUR: -1 }, { EUR: 10 ** 12 + 1 }, { EUR: 0.5 }, { EUR: "1" }],
+      ],
       ["cookie_days", [0, 366, 1.5, null]],
       ["attribution", ["middle", null]],
       ["code_precedence", ["coupon", null]],
@@ -208,6 +221,32 @@ describe("program settings", () => {
     }
     expect(await updates(program)).toHaveLength(1);
     expect(JSON.stringify(await stored(program))).not.toContain("rk_very_secret");
+  });
+
+  it("keep up to 50 minimums, in the order of their codes, and name the one that is wrong (OUT-19)", async () => {
+    const program = await makeProgram();
+    const patch = (body: unknown) => program.api<ProgramBody & ErrorBody>("PATCH", ME, body);
+    const most = Object.fromEntries(OTHERS.slice(0, 50).map((code, i) => [code, i]));
+    expect((await patch({ min_payouts: most })).body["min_payouts"]).toEqual(most);
+    const { body } = await patch({ min_payouts: { JPY: 2, EUR: 1 } });
+    expect(Object.keys(body["min_payouts"] as object)).toEqual(["EUR", "JPY"]);
+    for (const code of ["USD", "XXX"]) {
+      const wrong = await patch({ min_payouts: { EUR: 1, [code]: 1 } });
+      expect([wrong.status, wrong.body.error.details?.map(({ path }) => path)]).toEqual([422, [`min_payouts.${code}`]]);
+    }
+  });
+
+  it("change to a currency that has a minimum only if the entry is removed with it (OUT-19)", async () => {
+    const program = await makeProgram({ min_payout_cents: 5_000, min_payouts: { EUR: 700, GBP: 800 } });
+    const patch = (body: unknown) => program.api<ProgramBody & ErrorBody>("PATCH", ME, body);
+    const refused = await patch({ currency: "EUR" });
+    expect([refused.status, refused.body.error.details?.map(({ path }) => path)]).toEqual([422, ["min_payouts.EUR"]]);
+    const changed = await patch({ currency: "EUR", min_payouts: { GBP: 800, USD: 900 } });
+    expect(changed.body).toMatchObject({
+      currency: "EUR",
+      min_payout_cents: 5_000,
+      min_payouts: { GBP: 800, USD: 900 },
+    });
   });
 
   it("lock the currency once a commission exists (PROG-3)", async () => {

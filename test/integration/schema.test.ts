@@ -32,7 +32,7 @@ const AS_OF_TODAY: Record<string, string> = {
     api_key_last4 api_key_created_at api_key_last_used_at
     created_at updated_at live_only brand_color time_zone
     applications slug questions terms terms_version sale_amounts assets default_group_id
-    payments_compared`,
+    payments_compared min_payouts`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at accounts_forgotten`,
   groups: "id program_id name slug created_at updated_at",

@@ -92,8 +92,15 @@ function groupsToPay(state: State, input: Generating): Row[][] {
   const groups = Map.groupBy(payable(state, input), (row) => nameOf([row]));
   return [...groups.values()].filter((rows) => {
     const amount = sum(rows);
-    return amount > 0 && amount >= state.min_payout_cents && state.partners[rows[0]!.slug]!.status !== "invited";
+    return (
+      amount > 0 && amount >= leastIn(state, rows[0]!.currency) && state.partners[rows[0]!.slug]!.status !== "invited"
+    );
   });
+}
+
+/** The same number of major units as in US dollars. */
+function leastIn({ min_payout_cents }: State, currency: string): number {
+  return currency.toUpperCase() === "JPY" ? Math.round(min_payout_cents / 100) : min_payout_cents;
 }
 
 function nameOf([row]: readonly Row[]): string {

@@ -135,8 +135,8 @@ export const PLANTS: readonly Plant[] = [
     "u.settled_revision > u.facts_revision)",
   ]),
   plant("payout: exactly the least amount is not paid", "core/payouts/payable.ts", [
-    "when ${sum} < (select min_payout_cents",
-    "when ${sum} <= (select min_payout_cents",
+    "when ${sum} < ${minimum(ctx)}",
+    "when ${sum} <= ${minimum(ctx)}",
   ]),
   plant("payout: two moves at once both happen", "core/payouts/payouts.ts", [
     "          sql`${payouts.status} = ${literal(before.status)}`,\n          eq(payouts.updated_at, before.updated_at),\n",

@@ -34,6 +34,7 @@ export const PROGRAM = unplain<Program>({
   assets: null,
   default_group_id: "",
   payments_compared: 0,
+  min_payouts: {},
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",

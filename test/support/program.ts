@@ -137,6 +137,7 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     assets: null,
     default_group_id: firstGroupOf(id),
     payments_compared: 0,
+    min_payouts: {},
     shard: 0,
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),

@@ -17,6 +17,7 @@ export const PROGRAM: Given<Omit<ProgramPatch, keyof SecretPatch | keyof ApplyFr
   default_commission_pct: percent(12.5),
   payout_term: "NET-30",
   min_payout_cents: cents(2_500),
+  min_payouts: { JPY: cents(700) },
   cookie_days: 31,
   attribution: "first",
   code_precedence: "code",

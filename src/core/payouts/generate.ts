@@ -81,8 +81,8 @@ const MAX_LISTED = 500;
 
 /**
  * Makes payouts per active or deactivated partner and currency: the sum of approved commissions from before
- * `period_end` that are in no payout, and of all negative ones, at any date. A sum below `min_payout_cents`, or not
- * positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs do not
+ * `period_end` that are in no payout, and of all negative ones, at any date. A sum below the minimum of its currency,
+ * or not positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs do not
  * make one twice: every payout is inserted together with the claim of exactly the commissions it sums, in one
  * transaction with one condition.
  *

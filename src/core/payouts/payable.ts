@@ -1,6 +1,7 @@
 /** The payable commissions of a program, and their sums by partner and currency. */
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { literal, literals } from "../../db/client.ts";
+import { THREE_DECIMALS, ZERO_DECIMALS } from "../../domain/currency.ts";
 import { LARGEST_BALANCE } from "../../domain/money.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
@@ -71,8 +72,17 @@ export function skipReason(ctx: Reader): SQL {
     where b.program_id = ${ctx.programId} and b.partner_id = '' and ${of} and b.account = 'in_payout')`;
   return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
     when ${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = c.currency`)} then 'too_large'
-    when ${sum} < (select min_payout_cents from programs where id = ${ctx.programId})
-    then 'below_minimum' end`;
+    when ${sum} < ${minimum(ctx)} then 'below_minimum' end`;
+}
+
+/** `minimumIn` for the currency of the commissions `c`. */
+function minimum(ctx: Reader): SQL {
+  const units = (code: SQL) => sql`case when ${code} in ${literals([...ZERO_DECIMALS])} then 1
+    when ${code} in ${literals([...THREE_DECIMALS])} then 1000 else 100 end`;
+  return sql`(select case when currency = c.currency then min_payout_cents else coalesce(
+      (select value from json_each(min_payouts) where key = c.currency),
+      (2 * ${units(sql`c.currency`)} * min_payout_cents + ${units(sql`currency`)}) / (2 * ${units(sql`currency`)})) end
+    from programs where id = ${ctx.programId})`;
 }
 
 /** The sums by partner and currency, each with its `skipReason`; disputed ones are separate sums, and skipped. */

@@ -79,6 +79,7 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     assets: null,
     default_group_id: firstGroupOf(id),
     payments_compared: 0,
+    min_payouts: {},
     shard: ctx.shard,
     ...columns,
     created_at: stamp,
@@ -127,7 +128,7 @@ export async function updateProgram(
     const always = apply_from === undefined ? [] : ["default_commission_pct"];
     const patch: typeof given = pickChanged(before, given, {
       shown,
-      together: [["currency", "min_payout_cents"]],
+      together: [["currency", "min_payout_cents", "min_payouts"]],
       always,
     });
     if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
@@ -181,6 +182,13 @@ export async function updateProgram(
   });
   await settleApplied(ctx, { apply_from });
   return program;
+}
+
+/** @throws `validation_failed` if `min_payouts` names the program's own currency, also after a change of the currency */
+function refuseOwnMinimum({ currency, min_payouts }: Program): void {
+  if (!Object.hasOwn(min_payouts, currency)) return;
+  const message = `The minimum in ${currency}, the program's currency, is min_payout_cents. Remove this one.`;
+  throw invalidField(`min_payouts.${currency}`, message);
 }
 
 /** Looks for the slug in other databases; the index checks this one. @throws `already_exists` */
@@ -273,13 +281,14 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   return { api_key, columns };
 }
 
-/** The given settings that differ, and the next version of changed terms; without secrets. */
+/** The given settings that differ, and the next version of changed terms; without secrets. @throws `validation_failed` */
 function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
     if (value === undefined || SECRET_SETTINGS.some(({ setting }) => setting === name)) return false;
     return JSON.stringify(value) !== JSON.stringify(before[name as keyof Program]);
   });
   const changes: Partial<ProgramColumns> = Object.fromEntries(values);
+  refuseOwnMinimum({ ...before, ...changes });
   return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 

@@ -1,6 +1,7 @@
 import type { Earnings } from "../../../core/overview/earnings.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
-import { Stat, Sums } from "../parts/figures.tsx";
+import { minimumIn } from "../../../domain/payout.ts";
+import { moneyText, Stat, Sums } from "../parts/figures.tsx";
 import { dateText, usePageZone } from "../locale.ts";
 import type { OwnProgram } from "./self.ts";
 import { programText } from "../parts/shown-name.ts";
@@ -30,12 +31,21 @@ export function EarningsOf({ earnings, program }: EarningsProps) {
       <Stat
         label="Approved"
         value={sums("payable_cents")}
-        note={owes ? "a negative amount is deducted from future earnings" : "for the next payout"}
+        note={owes ? "a negative amount is deducted from future earnings" : payableText(earnings, program)}
       />
       <Stat label="In a payout" value={sums("in_payout_cents")} note="on its way" />
       <Stat label="Paid" value={sums("paid_cents")} note="so far" />
     </dl>
   );
+}
+
+/** When the approved sums are paid: those below the minimum of their currency roll over (OUT-19). */
+function payableText(earnings: readonly Earnings[], program: OwnProgram): string {
+  const below = earnings.flatMap(({ currency, payable_cents }) => {
+    const least = minimumIn(program, currency);
+    return payable_cents > 0 && payable_cents < least ? [moneyText({ amount_cents: least, currency })] : [];
+  });
+  return below.length === 0 ? "for the next payout" : `rolls over below ${below.join(" and ")}`;
 }
 
 /** The end of the hold period, for each currency with held commissions. */

@@ -19,6 +19,7 @@ export type OwnProgram = Pick<
   | "default_commission_pct"
   | "payout_term"
   | "min_payout_cents"
+  | "min_payouts"
   | "connections"
   | "assets"
   | "sale_amounts"

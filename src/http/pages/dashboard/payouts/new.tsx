@@ -5,7 +5,7 @@ import { generatePayouts, type Generation, type SkippedSum } from "../../../../c
 import type { Payout, Program } from "../../../../core/kernel/rows.ts";
 import { amountOf, sumUp } from "../../../../domain/amount.ts";
 import { TRANSFER_METHOD } from "../../../../domain/partner.ts";
-import type { SkipReason } from "../../../../domain/payout.ts";
+import { minimumIn, type SkipReason } from "../../../../domain/payout.ts";
 import { iso } from "../../../../lib/time.ts";
 import type { PageEnv } from "../../../session.ts";
 import { timeRange } from "../../../validate.ts";
@@ -143,13 +143,12 @@ function noneText({ skipped }: Generation, to: string | undefined): string {
     : `No commission that is approved${then} is ready to pay`;
 }
 
-/** The minimum is the same number of smallest units in every currency. */
 function Skipped({ plan: { skipped, totals }, names, program }: PreparedProps) {
   if (skipped.length === 0) return null;
   const count = totals.reduce((sum, total) => sum + total.skipped, 0);
   const whyOf = (row: SkippedSum) =>
     row.reason === "below_minimum"
-      ? `${SKIP_TEXTS[row.reason]} of ${moneyText(amountOf(row, program.min_payout_cents))}`
+      ? `${SKIP_TEXTS[row.reason]} of ${moneyText(amountOf(row, minimumIn(program, row.currency)))}`
       : SKIP_TEXTS[row.reason];
   return (
     <section class="card flush">

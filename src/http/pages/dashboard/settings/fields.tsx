@@ -6,6 +6,7 @@ import { assetsText, MAX_ASSETS, readAssets } from "../../../../domain/asset.ts"
 import type { EditForm } from "../../edits.ts";
 import { moneyValue, type FormFields, type Problems } from "../../forms.ts";
 import { Field, FieldGroup, SelectField, TextArea, useProblems } from "../../parts/form.tsx";
+import { MinimumFields, minimumRows, minimumsInput, minimumsText } from "./minimums.tsx";
 import { ApplyFromField } from "../rules/apply-from.tsx";
 
 /** The secrets have forms of their own. */
@@ -18,6 +19,7 @@ const FIELDS = Object.keys({
   default_commission_pct: true,
   payout_term: true,
   min_payout_cents: true,
+  min_payouts: true,
   cookie_days: true,
   attribution: true,
   code_precedence: true,
@@ -40,6 +42,7 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
   const text = (name: ProgramField) => {
     if (name === "live_only") return String(stored.live_only);
     if (name === "assets") return assetsText(stored.assets ?? []);
+    if (name === "min_payouts") return minimumsText(stored);
     if (name === "questions") return (stored.questions ?? []).join("\n");
     return name === "min_payout_cents"
       ? moneyValue(stored.min_payout_cents, stored.currency)
@@ -66,6 +69,7 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     default_commission_pct: fields.number("default_commission_pct"),
     payout_term: fields.given("payout_term")?.toUpperCase(),
     min_payout_cents: fields.given("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
+    min_payouts: minimumsInput(fields),
     cookie_days: fields.number("cookie_days"),
     attribution: fields.given("attribution"),
     code_precedence: fields.given("code_precedence"),
@@ -97,7 +101,7 @@ function truthOf(text: string): boolean | string | undefined {
 }
 
 /** The settings in groups, in the order in which a new program needs them. */
-export function ProgramFields({ currency }: { currency: string }) {
+export function ProgramFields({ program, fields }: { program: Program; fields?: FormFields | undefined }) {
   return (
     <>
       <FieldGroup name="General">
@@ -108,7 +112,8 @@ export function ProgramFields({ currency }: { currency: string }) {
         <AttributionFields />
       </FieldGroup>
       <FieldGroup name="Payouts">
-        <PayoutFields currency={currency} />
+        <PayoutFields currency={program.currency} />
+        <MinimumFields rows={minimumRows(program, fields)} stored={program} />
       </FieldGroup>
       <FieldGroup name="Partner portal">
         <PortalFields />

@@ -126,7 +126,7 @@ function settingsPage(c: Context<PageEnv>, { edit, secretProblems }: SettingsSta
       <section class="card" id="program">
         <h2>Program</h2>
         <Form {...{ action: AT, problems, shown }} readable={true} class="stack" values={programValues(row, fields)}>
-          <ProgramFields currency={row.currency} />
+          <ProgramFields program={row} fields={fields} />
           <IfMay right="manage">
             <Actions submit="Save" />
           </IfMay>

@@ -1,0 +1,1 @@
+ALTER TABLE `programs` ADD `min_payouts` text DEFAULT '{}' NOT NULL;

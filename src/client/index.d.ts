@@ -1786,6 +1786,7 @@ export type Import = {
       | "payout_email"
       | "name"
       | "code"
+      | "group"
       | "promotion_codes"
       | "customer_id"
       | "customer_email"

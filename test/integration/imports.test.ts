@@ -57,6 +57,8 @@ const EACH_CELL: Record<ImportField<"partners">, string> = {
   code: "each",
   // `imports-codes.test.ts` tests these.
   promotion_codes: "",
+  // The default group.
+  group: "",
   status: "active",
   commission_pct: "33.125",
   payout_method: "wallet",
@@ -440,10 +442,52 @@ describe("a file that is (IMP-1)", () => {
 
   it("more lines than core takes is refused there too", async () => {
     const program = await makeProgram();
-    const line = { line: 2, input: { email: "a@b.co" }, codes: ["a"], promotion_codes: [], status: "invited" as const };
+    const line = {
+      line: 2,
+      input: { email: "a@b.co" },
+      codes: ["a"],
+      promotion_codes: [],
+      group: null,
+      status: "invited" as const,
+    };
     const lines = Array.from({ length: 5_001 }, () => line);
     await expect(importPartners(programContext(program), lines, "invited")).rejects.toMatchObject({
       code: "validation_failed",
     });
   });
+});
+
+it("give a new partner the group of this slug, else the default one; a line with an unknown slug is refused (IMP-9)", async () => {
+  const program = await makeProgram();
+  const create = (body: unknown) => program.api<{ id: string }>("POST", "/api/v1/groups", body);
+  const { id: vip } = (await create({ name: "Best", slug: "VIP" })).body;
+  await create({ name: "Club", slug: "club" });
+  const known = await makePartner(program, { email: "known@old.example", slug: "known" });
+  const lines = [
+    "email,code,Partner group",
+    "a@old.example,aa,vip",
+    "b@old.example,bb,",
+    "c@old.example,cc,nowhere",
+    "known@old.example,known,vip",
+    "d@old.example,dd,VIP",
+    "d@old.example,dd2,club",
+    "e@old.example,ee,",
+    "e@old.example,ee2,VIP",
+  ];
+  const { body } = await sendImport(program, { kind: "partners" }, lines.join("\n"));
+  expect(body.problems).toMatchObject([
+    { line: 4, column: "Partner group", outcome: "refused", message: "No group has the slug nowhere." },
+    { line: 6, column: "Partner group", message: "Lines 6 and 7 differ in this for the same partner." },
+    { line: 7, column: "Partner group", outcome: "refused" },
+  ]);
+  const { body: list } = await program.api<{ data: { email: string; group_id: string }[] }>("GET", "/api/v1/partners");
+  const usual = `grp_${program.id.slice(5)}`;
+  expect(new Map(list.data.map(({ email, group_id }) => [email, group_id]))).toEqual(
+    new Map([
+      ["a@old.example", vip],
+      ["b@old.example", usual],
+      ["e@old.example", vip],
+      [known.email, usual],
+    ]),
+  );
 });

@@ -48,7 +48,7 @@ async function approveAll(): Promise<void> {
 }
 
 beforeAll(async () => {
-  program = await makeProgram({ min_payout_cents: 1_000 });
+  program = await makeProgram({ min_payout_cents: 1_000, min_payouts: { JPY: 1_000, KWD: 1_000 } });
   partner = await makePartner(program, { first_name: "Ada", last_name: "Lovelace" });
   await sales(4);
   await approveAll();

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowPatch } from "../../src/http/api/flows.ts";
+import { groupPatch } from "../../src/http/api/groups.ts";
 import { partnerCreate, partnerPatch } from "../../src/http/api/partners.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
 import { endpointPatch } from "../../src/http/api/webhooks.ts";
@@ -24,7 +25,7 @@ const NOT_TYPED = new Set([
   // The API's alone.
   ...["metadata", "event", "currency of a commission"],
   // Buttons.
-  ...["status", "active of an endpoint"],
+  ...["status", "active of an endpoint", "is_default of a group"],
   // Forms of their own.
   ...SECRET_SETTINGS.map(({ setting }) => setting),
 ]);
@@ -42,6 +43,7 @@ beforeAll(async () => {
   const made = async (path: string, body: unknown) => (await create(program, `/api/v1${path}`, body)).id;
   ids = {
     partners: await made("/partners", OWN_PARTNER),
+    groups: await made("/groups", { name: "Club", slug: "club" }),
     flows: await made("/flows", FLOW),
     webhooks: await made("/webhooks", ENDPOINT),
   };
@@ -59,6 +61,7 @@ type Form = (typeof MAKING)[number] | Exclude<(typeof CHANGING)[number], "/porta
 const FORMS: Record<Form, [kind: string, schema: z.ZodObject]> = {
   "/dashboard/partners/new": ["a partner", partnerCreate],
   "/dashboard/partners/:id/edit": ["a partner", partnerPatch],
+  "/dashboard/partners/groups/:id": ["a group", groupPatch],
   "/dashboard/flows/new": ["a flow", flowPatch],
   "/dashboard/flows/:id": ["a flow", flowPatch],
   "/dashboard/webhooks/new": ["an endpoint", endpointPatch],

@@ -93,6 +93,8 @@ const PARTNER_LISTED: Marks<PartnerListed> = {
   ...alike("id", "email", "first_name", "last_name", "slug", "commission_pct", "payout_method"),
   ...alike("created_at", "updated_at"),
   status: { to: "deactivated" },
+  // Another table has it.
+  group: "decides",
 };
 const PARTNER_DETAILED: Marks<PartnerDetailed> = {
   ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, { to: `Marked ${column}` }])) as Marks<
@@ -185,12 +187,14 @@ const COMMISSION_LISTED: Marks<CommissionListed> = {
   flagged: { to: 1, reads: "flagged" },
   review_reason: { to: "disputed", reads: "disputes", where: { flagged: 1 } },
   provider: { ...COMMON.provider, where: { kind: "sale" } },
+  hold_until: at,
 };
 const COMMISSION_DETAILED: Marks<CommissionDetailed> = {
   ...alike("id", "rejected_reason", "provider", "subscription_id", "created_at", "approved_at", "paid_at"),
   kind: { to: "clawback", reads: "Clawback" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "flag" },
+  hold_until: at,
 };
 /** The columns that every list of payouts shows. */
 const PAYOUT = {
@@ -291,7 +295,7 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>, kin
   ],
   ["/dashboard/customers?columns=customer,customer_id", "payments", CUSTOMER_LISTED],
   [
-    "/dashboard/commissions?columns=commission,partner,status,approved_at,paid_at,rejected_reason,provider_transaction_id,customer_email,subscription_id,note,payment,amount",
+    "/dashboard/commissions?columns=commission,partner,status,hold_until,approved_at,paid_at,rejected_reason,provider_transaction_id,customer_email,subscription_id,note,payment,amount",
     "commissions",
     COMMISSION_LISTED,
   ],

@@ -29,6 +29,7 @@ async function setUp(full: boolean): Promise<void> {
   const partner = full ? { ...PARTNER, email } : { email, slug: "plain" };
   ids = {
     partners: await made("/partners", { ...partner, payout_method: "wallet", payout_email: "old@wallet.example" }),
+    groups: await made("/groups", { name: "Club", slug: "club", ...(full ? { commission_pct: 5, hold_days: 7 } : {}) }),
     flows: await made("/flows", full ? FLOW : { name: "Plain", action_type: "percentage", action_value: 5 }),
     webhooks: await made("/webhooks", full ? ENDPOINT : { url: "https://plain.example.com/", events: ["*"] }),
   };

@@ -170,7 +170,7 @@ describe("a clock change", () => {
     // A day of 24 hours later it is approved (COM-6).
     const held = new Date(Date.parse(created_at) + 86_400_000);
     const day = new Intl.DateTimeFormat("en-GB", { timeZone: time_zone, dateStyle: "medium" }).format(held);
-    expect(textOf(portal.html)).toContain(`on hold until ${day}`);
+    expect(textOf(portal.html)).toContain(`payable from ${day}`);
     expect(textOf((await portal.get("/portal")).body)).toContain(`until ${day}`);
   });
 });

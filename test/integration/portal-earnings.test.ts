@@ -101,7 +101,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     const shown = await page("/portal/commissions");
     for (const text of [
       "20\u00a0% of a sale of 50.00\u00a0USD, the program's rate",
-      "on hold until 11 Mar 2026",
+      "payable from 11 Mar 2026",
       "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
       "Nothing is left of a sale of 52.00\u00a0USD after refunds",
       "Flat amount for a sale of 53.00\u00a0USD, your rate",

@@ -87,6 +87,11 @@ function isDefaulted(column: SQLiteColumn): boolean {
   return column.hasDefault && !("autoIncrement" in column && column.autoIncrement);
 }
 
+/** The default as the database stores it: a column of JSON has its text. */
+function defaultOf({ default: value }: { default: unknown }): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 describe("the migrated database", () => {
   it("has the tables of the schema and no other", async () => {
     const found = await rows<{ name: string }>(
@@ -127,7 +132,7 @@ describe("the migrated database", () => {
     ).toEqual(expected);
     for (const column of table.columns.filter(isDefaulted)) {
       const stored = found.find((candidate) => candidate.name === column.name)?.dflt_value;
-      expect([column.name, stored?.replaceAll("'", "")]).toEqual([column.name, String(column.default)]);
+      expect([column.name, stored?.replaceAll("'", "")]).toEqual([column.name, defaultOf(column)]);
     }
     const references = await rows<{ from: string; table: string; to: string; on_delete: string; on_update: string }>(
       `pragma foreign_key_list(${name})`,

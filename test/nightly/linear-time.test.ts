@@ -80,6 +80,7 @@ describe("the import's judgment of lines", () => {
   const NOBODY = { id: "par_1", email: "a@b.co", slug: "a", payout_email: null };
   const known = {
     ...{ partners: new Map(), holders: new Map<string, never>(), addresses: new Map<string, string>() },
+    groups: new Map(),
     counts: new Map<string, number>(),
     ...{ byCode: new Map([["a", NOBODY]]), byEmail: new Map<string, NamedPartner>() },
   };
@@ -100,7 +101,7 @@ describe("the import's judgment of lines", () => {
         const { address, codes } = of(i);
         return {
           partner: {
-            ...{ line: i, input: { email: address }, codes, status: null },
+            ...{ line: i, input: { email: address }, codes, group: null, status: null },
             promotion_codes: codes.map((code) => ({ provider: "provider_a" as const, code })),
           },
           customer: {

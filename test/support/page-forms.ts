@@ -9,6 +9,7 @@ export const MAKING = [
 ] as const;
 export const CHANGING = [
   "/dashboard/partners/:id/edit",
+  "/dashboard/partners/groups/:id",
   "/dashboard/flows/:id",
   "/dashboard/webhooks/:id/edit",
   "/dashboard/settings",
@@ -24,6 +25,7 @@ export const EDITED: Record<
   { same: [name: string, one: string, two: string]; other: [string, string] }
 > = {
   "/dashboard/partners/:id/edit": { same: ["commission_pct", "33", "34"], other: ["first_name", "Renate"] },
+  "/dashboard/partners/groups/:id": { same: ["commission_pct", "33", "34"], other: ["name", "Friends"] },
   "/dashboard/flows/:id": { same: ["priority", "7", "8"], other: ["name", "Very large orders"] },
   "/dashboard/webhooks/:id/edit": {
     same: ["url", "https://one.example.com/", "https://two.example.com/"],
@@ -97,7 +99,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/payouts/chosen/confirmed",
     "/dashboard/payouts/new",
   ],
-  "a group, with a rate and a hold": ["/dashboard/partners/groups/new", "/dashboard/partners/groups/:id"],
+  "a group, with a rate and a hold": ["/dashboard/partners/groups/new"],
   "a name, given or taken away": ["/dashboard/partners/:id/codes"],
   "a sale, which is decided on": ["/portal/claims"],
   "a key with what it may do, which is shown once": ["/dashboard/settings/keys"],

@@ -45,11 +45,12 @@ const partnerLine = fc.record({
     }),
     { maxLength: 2 },
   ),
+  group: maybe("vip", "VIP", "club", "unknown"),
   status: maybe("active" as const, "deactivated" as const),
 });
 
 function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer T> ? T : never)[]): PartnerLine[] {
-  return drafts.map(({ codes, promotion_codes, status, payout, ...input }, i) => ({
+  return drafts.map(({ codes, promotion_codes, group, status, payout, ...input }, i) => ({
     line: i + 2,
     input: {
       ...input,
@@ -59,6 +60,7 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
     } satisfies Required<PartnerLine["input"]>,
     codes,
     promotion_codes,
+    group,
     status,
   }));
 }
@@ -85,6 +87,10 @@ const BEFORE: Known = {
   ]),
   // One more is one too many.
   counts: new Map([["id of cid@x.example", MAX_CODES - 1]]),
+  groups: new Map([
+    ["vip", "grp_vip"],
+    ["club", "grp_club"],
+  ]),
 };
 
 function importInto(known: Known, lines: readonly PartnerLine[]) {
@@ -93,6 +99,7 @@ function importInto(known: Known, lines: readonly PartnerLine[]) {
     partners: new Map(known.partners),
     holders: new Map(known.holders),
     counts: new Map(known.counts),
+    groups: known.groups,
   };
   for (const { after: row, codes: slugs, promotion_codes } of changed) {
     const codes = [...slugs, ...promotion_codes.map(promotionKey)];
@@ -175,6 +182,8 @@ describe("an import of partners", () => {
           expect(
             row.commission_pct === null || own.some((line) => line.input.commission_pct === row.commission_pct),
           ).toBe(true);
+          const groups = own.flatMap(({ group }) => (group === null ? [] : [`grp_${slugKey(group)}`]));
+          expect(["grp", ...groups]).toContain(row.group_id);
         }
       }),
       { numRuns: 2_000 },

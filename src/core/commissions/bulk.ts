@@ -1,13 +1,13 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { amount, flag, selectRows, text, whole } from "../../db/rows.ts";
+import { amount, flag, nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { checkChange, favorsPartner } from "../../domain/commission-change.ts";
 import { canBecome, COMMISSION_STATUSES, type CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import { AppError } from "../../lib/errors.ts";
-import { nextStamp, SECOND } from "../../lib/time.ts";
+import { iso, nextStamp, SECOND } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
@@ -191,6 +191,9 @@ export interface BulkGroup extends Amount {
   count: number;
   /** The smallest of the amounts. */
   least_cents: Cents;
+  /** How many of them are on hold (COM-6), and until when the last one is. */
+  held: number;
+  held_until: string | null;
 }
 
 /** Counts the matching commissions and those that could be moved. Changes no row. */
@@ -203,10 +206,11 @@ export async function previewMatching(
   const [rows] = await ctx.read(
     selectRows(
       ctx.db,
-      { currency: text, flagged: flag, movable: flag, count: whole, amount_cents: amount, least_cents: amount },
+      MATCHING,
       sql`
       select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
-        sum(amount_cents) as amount_cents, min(amount_cents) as least_cents
+        sum(amount_cents) as amount_cents, min(amount_cents) as least_cents,
+        coalesce(sum(hold_until > ${iso(ctx.now)}), 0) as held, max(hold_until) as held_until
       from ${commissions} where ${matchCommissions(ctx, match)} group by 1, 2, 3`,
     ),
   );
@@ -214,14 +218,30 @@ export async function previewMatching(
     matched: rows.reduce((sum, { count }) => sum + count, 0),
     groups: rows
       .filter((row) => row.movable === 1)
-      .map(({ currency, flagged, count, amount_cents, least_cents }) => ({
-        currency,
-        flagged: flagged === 1,
-        count,
-        least_cents,
-        amount_cents,
-      })),
+      .map(({ flagged, movable: _, ...row }) => ({ ...row, flagged: flagged === 1 })),
   };
+}
+
+const MATCHING = {
+  ...{ currency: text, flagged: flag, movable: flag, count: whole, amount_cents: amount, least_cents: amount },
+  ...{ held: whole, held_until: nullable(text) },
+};
+
+/** Counts the commissions on hold among these, with the end of the last hold (COM-6). */
+export async function readHeld(
+  ctx: Reader,
+  ids: readonly string[],
+): Promise<{ held: number; held_until: string | null }> {
+  const [[found]] = await ctx.read(
+    selectRows(
+      ctx.db,
+      { held: whole, held_until: nullable(text) },
+      sql`select count(*) as held, max(hold_until) as held_until from ${commissions}
+        where id in (select value from json_each(${JSON.stringify(ids)})) and ${alsoOfProgram(ctx, commissions.program_id)}
+          and payout_id is null and +status in ('pending', 'rejected') and hold_until > ${iso(ctx.now)}`,
+    ),
+  );
+  return found!;
 }
 
 /** The oldest of the remaining ones: fewer than `most` are the last of them. */

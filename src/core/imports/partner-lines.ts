@@ -22,6 +22,8 @@ export interface PartnerLine {
   /** The references in the partner's links. */
   codes: readonly string[];
   promotion_codes: readonly GivenCode[];
+  /** The slug of a new partner's group; null for the default group. */
+  group: string | null;
   /** The state of a new partner; null if the line has no state, `unread` if its state cannot be read. */
   status: PartnerStatus | "unread" | null;
 }
@@ -38,7 +40,7 @@ type Detail = PartnerText | "payout";
 export type PartnerVerdict = { line: number } & (
   | { verdict: "new" | "completed"; fills: readonly Detail[]; gives: Given }
   | { verdict: "known" }
-  | { verdict: "refused"; field: HeldField | "status" | "commission_pct" | "payout_email"; message: string }
+  | { verdict: "refused"; field: HeldField | keyof typeof EXCLUSIVE; message: string }
 );
 
 /** The number of slugs beside the partner's first one, and of promotion codes. */
@@ -72,11 +74,15 @@ function heldBy({ codes, promotion_codes }: PartnerLine): Held[] {
 /** A partner without the column that an import neither reads nor changes. */
 export type KnownPartner = Omit<Partner, "metadata">;
 
-/** Stored data: `partners` by `emailKey`, `holders` by `slugKey` and `promotionKey`, `counts` of codes by partner. */
+/**
+ * Stored data: `partners` by `emailKey`, `holders` by `slugKey` and `promotionKey`, `counts` of codes by partner, the ids
+ * of `groups` by `slugKey`.
+ */
 export interface Known {
   partners: ReadonlyMap<string, KnownPartner>;
   counts: ReadonlyMap<string, number>;
   holders: ReadonlyMap<string, string>;
+  groups: ReadonlyMap<string, string>;
 }
 
 export interface ChangedPartner {
@@ -110,7 +116,7 @@ export function* decidePartnerLines(
   const taken = new Map<string, PartnerLine[]>();
   for (const line of lines) {
     const key = emailKey(line.input.email);
-    const refusal = refusedCode(line, known, claims);
+    const refusal = refusedGroup(line, known) ?? refusedCode(line, known, claims);
     const others = taken.get(key);
     if (refusal !== null) verdicts.set(line.line, refused(line, refusal.field, refusal.message));
     else if (others) others.push(line);
@@ -146,6 +152,12 @@ function addClaims(claims: Map<string, Claim>, own: PartnerLine): void {
   }
 }
 
+function refusedGroup({ group }: PartnerLine, { groups }: Known): { field: "group"; message: string } | null {
+  return group === null || groups.has(slugKey(group))
+    ? null
+    : { field: "group", message: `No group has the slug ${group}.` };
+}
+
 /** Why one of the line's codes cannot be its partner's, or null. A holder keeps a code regardless of lines. */
 function refusedCode(
   line: PartnerLine,
@@ -173,7 +185,7 @@ function refusedCode(
 function decidePartner(
   lines: readonly PartnerLine[],
   before: KnownPartner | null,
-  { holders, counts }: Known,
+  { holders, counts, groups }: Known,
   register: (input: PartnerInput, status: PartnerStatus | null) => KnownPartner,
 ): { verdicts: PartnerVerdict[]; changed: ChangedPartner | null } {
   const refuseAll = (field: RefusedField, message: string) => ({
@@ -196,7 +208,7 @@ function decidePartner(
   if ((counts.get(before?.id ?? "") ?? 0) + promotion_codes.length > MAX_CODES) {
     return refuseAll("promotion_codes", `A partner has at most ${MAX_CODES} promotion codes.`);
   }
-  const stated = statedBy(ordered);
+  const stated = statedBy(ordered, groups);
   const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, statusOf(lines));
   const codes = [...new Set(lines.flatMap((line) => line.codes.map(slugKey).filter((key) => !holders.has(key))))];
   const verdicts = verdictsOf(lines, before, after, isNew);
@@ -205,12 +217,16 @@ function decidePartner(
 }
 
 /** The values that must not differ between two lines; null if the line has no value. */
-const EXCLUSIVE: Record<"commission_pct" | "status" | "payout_email", (line: PartnerLine) => string | null> = {
-  commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
-  status: ({ status }) => (status === "unread" ? null : status),
-  payout_email: (line) =>
-    states(line, "payout") ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")]) : null,
-};
+const EXCLUSIVE: Record<"commission_pct" | "group" | "status" | "payout_email", (line: PartnerLine) => string | null> =
+  {
+    group: ({ group }) => group && slugKey(group),
+    commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
+    status: ({ status }) => (status === "unread" ? null : status),
+    payout_email: (line) =>
+      states(line, "payout")
+        ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")])
+        : null,
+  };
 
 /** An unreadable state may be any, so its partner is not active before somebody signs in or activates them. */
 function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {
@@ -220,7 +236,7 @@ function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {
 
 /** Lines about an existing partner only have to agree on its missing details. */
 function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | null) {
-  for (const field of ["payout_email", "commission_pct", "status"] as const) {
+  for (const field of ["payout_email", "commission_pct", "group", "status"] as const) {
     if (before && (field !== "payout_email" || !lacks(before, "payout"))) continue;
     const stated = lines.flatMap((line) => {
       const value = EXCLUSIVE[field](line);
@@ -262,15 +278,17 @@ function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
 }
 
 /** The first value of each field among the lines. */
-function statedBy(ordered: readonly PartnerLine[]): LineInput {
+function statedBy(ordered: readonly PartnerLine[], groups: Known["groups"]): LineInput {
   const first = (detail: Detail) => ordered.find((line) => states(line, detail))?.input;
   const payout = first("payout");
+  const group = ordered.find((line) => line.group !== null)?.group;
   return {
     email: ordered[0]!.input.email,
     ...Object.fromEntries(PARTNER_TEXTS.map((column) => [column, first(column)?.[column]])),
     commission_pct: ordered.find(({ input }) => input.commission_pct != null)?.input.commission_pct,
     payout_method: payout?.payout_method,
     payout_email: payout?.payout_email,
+    group_id: group ? groups.get(slugKey(group)) : undefined,
   };
 }
 

@@ -7,10 +7,11 @@ import { AppError } from "../../lib/errors.ts";
 import { bytesIn, runInSlices, partsOf } from "../../lib/slices.ts";
 import { nextStamp } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
+import { selectGroups } from "../kernel/group-rows.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { PARTNER_TEXTS } from "../../resources/partner.ts";
-import type { Partner } from "../kernel/rows.ts";
+import type { Group, Partner } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { countGiven, giveCodes, selectGiven } from "../partners/given-codes.ts";
 import { takeDetails, takeRest } from "../payouts/take-details.ts";
@@ -89,6 +90,7 @@ async function decideLines(caller: Caller, lines: readonly PartnerLine[], status
     counts: new Map<string, number>(),
   };
   const metadataBytes = new Map<string, number>();
+  const [groups] = await caller.read(selectGroups(caller));
   for (const part of partsOf(lines, LOOK_UP_LINES)) {
     const [rows, holders] = await caller.read(...lookUp(caller, part));
     const carried = part.flatMap((line) => line.promotion_codes);
@@ -105,11 +107,15 @@ async function decideLines(caller: Caller, lines: readonly PartnerLine[], status
     for (const { slug_key, partner_id } of holders) known.holders.set(slug_key, partner_id);
   }
   const [ctx] = await prove(caller);
-  const judged = decidePartnerLines(lines, known, (input, own) => ({
+  const judged = decidePartnerLines(lines, { ...known, groups: idsOf(groups) }, (input, own) => ({
     ...newPartner(ctx, input),
     status: own ?? status,
   }));
   return { ...(await runInSlices(judged)), metadataBytes };
+}
+
+function idsOf(groups: readonly Group[]): ReadonlyMap<string, string> {
+  return new Map(groups.map(({ slug, id }) => [slugKey(slug), id]));
 }
 
 /** Selects the partners with the lines' addresses, and the holders of the lines' codes. */

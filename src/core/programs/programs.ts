@@ -187,8 +187,7 @@ export async function updateProgram(
 /** @throws `validation_failed` if `min_payouts` names the program's own currency, also after a change of the currency */
 function refuseOwnMinimum({ currency, min_payouts }: Program): void {
   if (!Object.hasOwn(min_payouts, currency)) return;
-  const message = `The minimum in ${currency}, the program's currency, is min_payout_cents. Remove this one.`;
-  throw invalidField(`min_payouts.${currency}`, message);
+  throw invalidField(`min_payouts.${currency}`, "This is the program's currency: its minimum is min_payout_cents.");
 }
 
 /** Looks for the slug in other databases; the index checks this one. @throws `already_exists` */

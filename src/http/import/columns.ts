@@ -16,6 +16,7 @@ const COMMON = {
       ...["referral link", "affiliate link", "partner link", "tracking link", "referral url", "affiliate url"],
       ...["referral links", "link", "links", "via", "ref"],
     ],
+    group: ["group", "group slug", "partner group"],
     promotion_codes: [
       ...["promotion codes", "promotion code", "promo codes", "promo code", "coupon codes", "coupon code", "coupons"],
       ...["coupon", "discount codes", "discount code", "voucher codes", "voucher code", "vouchers", "voucher"],

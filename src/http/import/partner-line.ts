@@ -44,7 +44,8 @@ export function readPartnerLine(file: ImportFile, cells: LineCells): ReadLine<Pa
   const promotion_codes = read("promotion_codes", readPromotionCodes(cell("promotion_codes"), file.order.provider), []);
   const reading = readStatus(cell("status"), file.statuses);
   const status = read<PartnerLine["status"]>("status", reading, "unread", UNREAD_STATUS);
-  return { ok: true, value: { line, input: input.value, codes: codes.value, promotion_codes, status }, notes };
+  const group = cell("group") || null;
+  return { ok: true, value: { line, input: input.value, codes: codes.value, promotion_codes, group, status }, notes };
 }
 
 const UNREAD_STATUS = "A new partner is invited.";

@@ -14,7 +14,7 @@ interface ListPage<Query extends ListQuery, Row extends { id: string }> extends 
   /** A notice above the head. */
   notice?: (c: Context<PageEnv>) => Child;
   /** The fields of the common filters, and of the others. */
-  filter: () => Child;
+  filter: (c: Context<PageEnv>) => Child | Promise<Child>;
   more?: () => Child;
   /** The first filter is a search. */
   search?: boolean;
@@ -34,6 +34,7 @@ export function listPage<Query extends ListQuery, Row extends { id: string }>(
   return new Hono<PageEnv>()
     .get("/", async (c) => {
       const shown = await readList(c, list);
+      const fields = await filter(c);
       return framed(
         c,
         {
@@ -42,7 +43,7 @@ export function listPage<Query extends ListQuery, Row extends { id: string }>(
         },
         <>
           <ListFilter list={list} shown={shown} path={path} search={search} more={more?.()}>
-            {filter()}
+            {fields}
           </ListFilter>
           <ListCard
             label={list.label}

@@ -51,5 +51,5 @@ export function waitText(row: Said, { time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
   if (isLookedAt(row)) return null;
   if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
-  return row.hold_until === null ? null : `on hold until ${dateText(row.hold_until, time_zone)}`;
+  return row.hold_until === null ? null : `payable from ${dateText(row.hold_until, time_zone)}`;
 }

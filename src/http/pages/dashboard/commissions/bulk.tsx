@@ -1,7 +1,9 @@
 import { type Context, Hono } from "hono";
 import * as z from "zod";
+import type { Child } from "../../../jsx.ts";
 import {
   previewMatching,
+  readHeld,
   updateCommissions,
   updateMatching,
   type BulkGroup,
@@ -15,9 +17,9 @@ import { commissionBulk } from "../../../api/commissions.ts";
 import type { PageEnv } from "../../../session.ts";
 import { commissionQuery } from "../../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../../filters.ts";
-import { parseInput, problemText } from "../../forms.ts";
+import { parseInput, problemText, type FormFields } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
-import { countText, Flag, plural, Sums, sumsText } from "../../parts/figures.tsx";
+import { countText, Flag, plural, Sums, sumsText, When } from "../../parts/figures.tsx";
 import { Checkbox, Field, Form, Actions, Hidden } from "../../parts/form.tsx";
 import { Notice, Refused } from "../../parts/notice.tsx";
 import { Empty, Facts } from "../../parts/table.tsx";
@@ -47,6 +49,10 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
     return problemPage(c, back, [problem]);
   }
   const { ids = [], ...change } = parsed.value;
+  if (change.status === "approved" && !fields.has("held_seen")) {
+    const { held, held_until } = await readHeld(c.var.ctx, ids);
+    if (held_until !== null) return heldPage(c, { back, ids, held, held_until, fields });
+  }
   const results = await updateCommissions(c.var.ctx, ids, change);
   const refused = results.flatMap((result) => (result.ok ? [] : [result]));
   const flagged = refused.filter(({ error }) => error.code === "flagged").map(({ id }) => id);
@@ -58,6 +64,35 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   if (flagged.length === 0) return c.redirect(`${back}&bulk=${change.status}&count=${done}`, 303);
   return leftOutPage(c, { back, done, status, reason, flagged });
 });
+
+interface Held {
+  back: string;
+  ids: string[];
+  held: number;
+  held_until: string;
+  fields: FormFields;
+}
+
+/** Asks before ticked commissions on hold are approved (COM-6). */
+function heldPage(c: Context<PageEnv>, { back, ids, held, held_until, fields }: Held) {
+  const title = "Approve before the hold ends?";
+  return framed(
+    c,
+    { title, at: AT, head: { back: { href: back, label: "Back to the commissions" } } },
+    <Form action={`${AT}/bulk`} class="card stack form-narrow">
+      <p>
+        {countText(held)} of {plural(ids.length, "commission")} {held === 1 ? "is" : "are"}{" "}
+        <HeldText held={held} until={held_until} />
+      </p>
+      <Hidden values={{ back: fields.text("back"), status: "approved", held_seen: "yes" }} />
+      {fields.isTicked("include_flagged") ? <input type="hidden" name="include_flagged" value="yes" /> : null}
+      {ids.map((id) => (
+        <input type="hidden" name="ids" value={id} />
+      ))}
+      <Actions submit={`Approve ${plural(ids.length, "commission")}`} cancel={{ href: back, label: "Back" }} />
+    </Form>,
+  );
+}
 
 interface LeftOut {
   back: string;
@@ -219,6 +254,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
                 ["Match", plural(matched, "commission")],
                 [`To ${verb.toLowerCase()}`, plural(count || held, "commission")],
                 ["Together", <Sums of={sumUp(count === 0 ? flagged : plain, program)} />],
+                move === "approve" ? heldFact(count === 0 ? flagged : plain) : null,
                 held === 0
                   ? null
                   : [
@@ -252,6 +288,30 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
         )}
       </Form>
     </>,
+  );
+}
+
+/** The number of commissions that are approved before their hold ends (COM-6). */
+function heldFact(groups: readonly Pick<BulkGroup, "held" | "held_until">[]): [string, Child] | null {
+  const held = groups.reduce((sum, group) => sum + group.held, 0);
+  if (held === 0) return null;
+  const until = groups
+    .map(({ held_until }) => held_until ?? "")
+    .toSorted()
+    .at(-1)!;
+  return [
+    "On hold",
+    <>
+      {plural(held, "commission")}, <HeldText held={held} until={until} />
+    </>,
+  ];
+}
+
+function HeldText({ held, until }: { held: number; until: string }) {
+  return (
+    <>
+      {held === 1 ? "held until" : "held, the last until"} <When at={until} only="day" />
+    </>
   );
 }
 

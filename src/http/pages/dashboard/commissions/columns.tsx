@@ -21,7 +21,7 @@ export type Listed = Pick<
   CommissionView,
   | ("id" | "partner_id" | "payout_id" | "kind" | "status" | "flagged" | "review_reason" | "provider")
   | ("amount_cents" | "txn_amount_cents" | "currency" | "created_at" | "approved_at" | "paid_at")
-  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "note" | "rejected_reason")
+  | ("provider_transaction_id" | "subscription_id" | "customer_email" | "note" | "rejected_reason" | "hold_until")
 >;
 
 function StatusCell({ row }: { row: Listed }) {
@@ -61,6 +61,7 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
       cell: (row) => <StatusCell row={row} />,
       csv: { status: "status", flagged: (row) => String(row.flagged), review_reason: "review_reason" },
     },
+    timeColumn("hold_until", "Held until"),
     timeColumn("approved_at", "Approved"),
     timeColumn("paid_at", "Paid"),
     textColumn("rejected_reason", "Why rejected"),

@@ -13,7 +13,7 @@ import { IfMay } from "../../rights.tsx";
 const AT = "/dashboard/commissions";
 
 /** A commission: its calculation, its status and its actions. */
-export function CommissionDetail({ story }: { story: CommissionDetail }) {
+export function CommissionDetail({ story, now }: { story: CommissionDetail; now: string }) {
   const { commission, partner, payment, payout, rows } = story;
   const review = reviewText(commission);
   return (
@@ -51,6 +51,7 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
           </p>
         </Notice>
       )}
+      <HeldNotice story={story} now={now} />
       <div class="grid wide-left">
         <section class="card">
           <h2>Why this amount</h2>
@@ -74,6 +75,19 @@ export function CommissionDetail({ story }: { story: CommissionDetail }) {
         <CommissionFacts story={story} />
       </div>
     </>
+  );
+}
+
+/** Warns that a commission is on hold before it is approved (COM-6). */
+function HeldNotice({ story: { commission, payout }, now }: { story: CommissionDetail; now: string }) {
+  const { status, hold_until } = commission;
+  if (payout !== null || !canBecome(status, "approved") || hold_until === null || hold_until <= now) return null;
+  return (
+    <Notice tone="calm">
+      <p>
+        On hold until <When at={hold_until} />. You can approve it before then.
+      </p>
+    </Notice>
   );
 }
 
@@ -107,7 +121,7 @@ function StatusActions({ story: { commission, payout } }: { story: CommissionDet
 export type Detailed = Pick<
   Commission,
   | ("id" | "kind" | "status" | "flagged" | "rejected_reason" | "provider" | "subscription_id")
-  | ("created_at" | "approved_at" | "paid_at")
+  | ("created_at" | "approved_at" | "paid_at" | "hold_until")
 >;
 
 type FactsProps = Omit<CommissionDetail, "commission"> & { commission: Detailed };
@@ -121,6 +135,7 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
           ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
           ["Kind", capitalized(commission.kind)],
           ["Dated", <When at={commission.created_at} />],
+          commission.hold_until === null ? null : ["Held until", <When at={commission.hold_until} />],
           commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
           commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],
           commission.rejected_reason === null ? null : ["Rejected because", commission.rejected_reason],

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { updateCommission } from "../../../../core/commissions/commissions.ts";
 import { readCommissionDetail } from "../../../../core/commissions/detail.ts";
 import { canBecome, COMMISSION_STATUSES } from "../../../../domain/commission.ts";
+import { iso } from "../../../../lib/time.ts";
 import { commissionPatch } from "../../../api/commissions.ts";
 import type { PageEnv } from "../../../session.ts";
 import { type Problems } from "../../forms.ts";
@@ -174,6 +175,6 @@ async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) 
         <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
       ) : null,
     },
-    <CommissionDetail story={story} />,
+    <CommissionDetail story={story} now={iso(c.var.now)} />,
   );
 }

@@ -111,6 +111,7 @@ const FIELD_LABELS = {
   ...importLabels(PARTNER),
   name: "Full name",
   code: "Partner's code or link",
+  group: "Group",
   promotion_codes: "Promotion codes",
   customer_id: "Customer's id at the provider",
   customer_email: "Customer's e-mail",

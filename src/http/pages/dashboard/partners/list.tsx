@@ -13,7 +13,7 @@ import {
 import { forgetAccount } from "../../../../core/partners/onboarding.ts";
 import { listGroups } from "../../../../core/programs/groups.ts";
 import { invitePartner } from "../../../../core/sessions/invite.ts";
-import type { Partner } from "../../../../core/kernel/rows.ts";
+import type { Group, Partner } from "../../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../../core/kernel/views.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../../domain/partner.ts";
 import { AppError } from "../../../../lib/errors.ts";
@@ -64,7 +64,7 @@ export type Listed = Pick<
   PartnerView,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct")
   | ("payout_method" | "created_at" | "updated_at")
->;
+> & { group: Pick<Group, "name" | "slug"> | undefined };
 
 function PartnerCell({ partner }: { partner: Listed }) {
   const name = partnerText(partner);
@@ -80,7 +80,11 @@ const LIST: ListOf<typeof partnerQuery, Listed> = {
   name: "partners",
   label: "Partners",
   query: partnerQuery,
-  read: async (c, filter) => parsePage(await listPartners(c.var.ctx, filter)),
+  read: async (c, filter) => {
+    const page = parsePage(await listPartners(c.var.ctx, filter));
+    const named = new Map((await listGroups(c.var.ctx)).map((group) => [group.id, group]));
+    return { ...page, data: page.data.map((partner) => ({ ...partner, group: named.get(partner.group_id) })) };
+  },
   columns: [
     {
       key: "partner",
@@ -95,6 +99,12 @@ const LIST: ListOf<typeof partnerQuery, Listed> = {
       csv: { slug: "slug" },
     },
     statusColumn(),
+    {
+      key: "group",
+      label: "Group",
+      cell: ({ group }) => group?.name,
+      csv: { group: ({ group }) => group?.slug ?? null },
+    },
     {
       key: "payout_method",
       label: "Paid by",
@@ -138,12 +148,17 @@ export const partners = listPage(LIST, {
     ),
   },
   search: true,
-  filter: () => (
-    <>
-      <Field name="search" label={`Partner: ${SEARCHED_WORDS}`} type="search" maxlength={200} class="grow" />
-      <Choice name="status" label="Status" among={PARTNER_STATUSES} />
-    </>
-  ),
+  filter: async (c) => {
+    const groups = await listGroups(c.var.ctx);
+    const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
+    return (
+      <>
+        <Field name="search" label={`Partner: ${SEARCHED_WORDS}`} type="search" maxlength={200} class="grow" />
+        <Choice name="status" label="Status" among={PARTNER_STATUSES} />
+        <Choice name="group_id" label="Group" among={groups.map(({ id }) => id)} text={nameOf} />
+      </>
+    );
+  },
   hint: `Try part of the ${SEARCHED_WORDS}. `,
   empty: {
     title: "No partners yet",

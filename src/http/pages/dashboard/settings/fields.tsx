@@ -113,7 +113,7 @@ export function ProgramFields({ program, fields }: { program: Program; fields?: 
       </FieldGroup>
       <FieldGroup name="Payouts">
         <PayoutFields currency={program.currency} />
-        <MinimumFields rows={minimumRows(program, fields)} stored={program} />
+        <MinimumFields rows={minimumRows(program, fields)} />
       </FieldGroup>
       <FieldGroup name="Partner portal">
         <PortalFields />

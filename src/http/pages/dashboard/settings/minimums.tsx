@@ -1,9 +1,8 @@
 import { LARGEST } from "../../../../domain/money.ts";
-import { minimumIn, type Minimums } from "../../../../domain/payout.ts";
+import type { Minimums } from "../../../../domain/payout.ts";
 import { MAX_MIN_PAYOUTS } from "../../../../domain/program.ts";
 import { moneyValue, parseMoney, type FormFields, type Problems } from "../../forms.ts";
 import { Field, useProblems } from "../../parts/form.tsx";
-import { moneyText } from "../../parts/figures.tsx";
 
 /** A row of the form: a currency and its minimum payout, with the currency's decimals. */
 interface MinimumRow {
@@ -51,17 +50,10 @@ export function minimumsText(of: Minimums): string {
     .join(", ");
 }
 
-interface MinimumFieldsProps {
-  rows: readonly MinimumRow[];
-  stored: Minimums;
-}
-
 /** Minimum payouts in other currencies (OUT-19). */
-export function MinimumFields({ rows, stored }: MinimumFieldsProps) {
+export function MinimumFields({ rows }: { rows: readonly MinimumRow[] }) {
   const problems = useProblems();
   const shown = [...rows, ...Array.from({ length: SPARE_ROWS }, () => NO_ROW)].slice(0, MAX_MIN_PAYOUTS);
-  const example = stored.currency === "EUR" ? "USD" : "EUR";
-  const same = { amount_cents: minimumIn({ ...stored, min_payouts: {} }, example), currency: example };
   return (
     <fieldset>
       <legend>Minimum payout in other currencies</legend>
@@ -70,12 +62,7 @@ export function MinimumFields({ rows, stored }: MinimumFieldsProps) {
           <MinimumFieldsRow row={row} index={i} problems={rowProblems(problems, rows, i)} />
         ))}
       </div>
-      <p class="hint">
-        {stored.min_payout_cents === 0
-          ? "A currency that is not listed has no minimum."
-          : `A currency that is not listed has the same number: ${moneyText(same)}.`}{" "}
-        Empty a row to remove it. Saving adds {SPARE_ROWS} more rows.
-      </p>
+      <p class="hint">Others have the same number of units.</p>
     </fieldset>
   );
 }

@@ -1,10 +1,11 @@
 /** The possible states of the model after a step: every outcome that the rules allow for the answers. */
 import { putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
-import { copyOf, settle, type State } from "./model.ts";
+import { settle } from "./model.ts";
 import type { Operation } from "./operation.ts";
 import { MINUTES } from "./operations.ts";
 import type { Reply } from "./deployment.ts";
+import { copyOf, type State } from "./model-state.ts";
 
 /** A forbidden observation. */
 export class Wrong extends Error {

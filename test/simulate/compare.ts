@@ -4,10 +4,10 @@ import type { Reply } from "./deployment.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { forgetKey } from "./model-key.ts";
 import { putPayout } from "./model-payouts.ts";
-import type { Payout, Row, State } from "./model.ts";
 import { time } from "./played-globals.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
 import type { World } from "./world.ts";
+import type { Payout, Row, State } from "./model-state.ts";
 
 const SENT = ALWAYS_SENT.map((type) => `'${type}'`).join(", ");
 

@@ -1,6 +1,8 @@
 /** Rates and flows that are applied from an earlier time (FLOW-11). */
 import { occurredAt } from "./model-facts.ts";
-import { changeRules, settle, type RuleChange, type State } from "./model.ts";
+import { changeRules, type RuleChange } from "./model-rules.ts";
+import { settle } from "./model.ts";
+import type { State } from "./model-state.ts";
 
 /** A change of a rate or a flow that applies to all payments since `from`: they are settled again. */
 export function applyRules(state: State, now: number, change: RuleChange, from: number): void {

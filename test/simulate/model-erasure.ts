@@ -1,5 +1,5 @@
 /** A customer that the owner has erased (JOB-1): the address goes, sums and rules stay. */
-import type { State } from "./model.ts";
+import type { State } from "./model-state.ts";
 
 export function customerOf({ provider, customer }: { provider: string; customer: string | null }): string {
   return `${provider} ${customer}`;

@@ -1,6 +1,7 @@
 /** The specification's reading of vendors' facts: the partner of a purchase, and the paid and returned amounts. */
 
 import type { ListedVendor } from "../../src/providers/registry.ts";
+import type { Compared, Line } from "./model-flows.ts";
 
 /** An event's data about a payment. */
 export interface Said {
@@ -14,6 +15,8 @@ export interface Said {
   base: number;
   gross: number;
   email: string | null;
+  /** Null if it does not state them. */
+  lines: readonly Line[] | null;
 }
 
 /** An event's data about returned or disputed money. */
@@ -76,6 +79,16 @@ export function moneyOf({ said }: Purchase): { base: number; gross: number; curr
   return all.find(({ source }) => source === "invoice") ?? all[0]!;
 }
 
+/** "A payment without stated lines has unknown products"; an unpaid session and an intent do not state lines. */
+export function linesOf({ said }: Purchase): readonly Line[] | null {
+  return said.map(({ lines }) => lines).find((lines) => lines !== null) ?? null;
+}
+
+/** The vendor's id of the payment. */
+export function idOf(key: string, { said, intent }: Purchase): string {
+  return said.every(({ source }) => source === "intent") ? (intent ?? key) : key;
+}
+
 export function emailOf({ said }: Purchase): string | null {
   return said.map(({ email }) => email).find((email) => email !== null) ?? null;
 }
@@ -86,13 +99,13 @@ export function chosenPartner(
   remembered: readonly Remembered[],
   attribution: Attribution,
   leads: (ref: string) => string | null,
-): { ref: string | null; slug: string | null } {
+): { ref: string | null; slug: string | null; source: Compared["ref_source"] } {
   const order = ["session", "invoice", "transaction", "intent"];
   const own = purchase.said
     .toSorted((a, b) => order.indexOf(a.source) - order.indexOf(b.source) || b.at - a.at)
     .flatMap(({ ref }) => (ref === null ? [] : [ref]));
   const known = own.find((ref) => leads(ref) !== null);
-  if (known !== undefined) return { ref: known, slug: leads(known) };
+  if (known !== undefined) return { ref: known, slug: leads(known), source: "link" };
   const paid = occurredAt(purchase);
   const said = remembered
     .filter(({ provider, at, imported }) => provider === purchase.provider && at <= (imported ? paid : paid + SLACK))
@@ -109,8 +122,8 @@ export function chosenPartner(
   const found =
     (purchase.subscription !== null && pick(said.filter((one) => one.subscription === purchase.subscription))) ||
     (purchase.customer !== null && pick(said.filter((one) => one.customer === purchase.customer)));
-  if (found) return { ref: found.slug, slug: found.slug };
-  return { ref: own[0] ?? null, slug: null };
+  if (found) return { ref: found.slug, slug: found.slug, source: found.imported ? "import" : "remembered" };
+  return { ref: own[0] ?? null, slug: null, source: "link" };
 }
 
 /** A subscription's repeated reference is no news. */

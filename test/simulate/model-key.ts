@@ -1,5 +1,6 @@
 /** Short texts by which states of the model are distinguished. */
-import type { Change, Flow, Judgement, Row, Sale, State } from "./model.ts";
+import type { Flow } from "./model-flows.ts";
+import type { Change, Judgement, Row, Sale, State } from "./model-state.ts";
 
 const keys = new WeakMap<State, string>();
 
@@ -21,7 +22,7 @@ function composed(state: State): string {
   const { pct, attribution, partners, groups, flows, auto_approve_days, min_payout_cents, months, ended, erased } =
     state;
   const all: unknown[] = [
-    ...[pct, attribution, auto_approve_days, min_payout_cents],
+    ...[pct, attribution, auto_approve_days, min_payout_cents, state.default_group],
     ...[partners, groups, months].map((one) => once(one, JSON.stringify)),
     numberOfList(erased.customers, numberOf),
     ...flows.map(numberOfObject),

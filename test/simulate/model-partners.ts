@@ -1,5 +1,7 @@
 /** Partners who are deactivated and turn active. */
-import { putPartner, settle, type State } from "./model.ts";
+import { putPartner } from "./model-rules.ts";
+import { settle } from "./model.ts";
+import type { State } from "./model-state.ts";
 
 type PartnerStatus = State["partners"][string]["status"];
 

@@ -1,5 +1,6 @@
 /** Payouts in the model: the rows of a generation, and the effect of a payout's moves on its commissions. */
-import { settle, sum, type Payout, type Row, type State } from "./model.ts";
+import { settle, sum } from "./model.ts";
+import type { Payout, Row, State } from "./model-state.ts";
 
 const DAY = 86_400_000;
 

@@ -2,9 +2,9 @@
 import type { Chance } from "../faults/random.ts";
 import type { Beside } from "./model-payouts.ts";
 import type { Reply } from "./deployment.ts";
-import type { State } from "./model.ts";
 import type { Vendors } from "./vendors.ts";
 import type { World } from "./world.ts";
+import type { State } from "./model-state.ts";
 
 export interface Operation {
   text: string;

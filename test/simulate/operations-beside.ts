@@ -5,11 +5,14 @@ import { customerOf, erase } from "./model-erasure.ts";
 import { occurredAt } from "./model-facts.ts";
 import { generateMonth } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
-import { approveDue, copyOf, settle, type RuleChange, type State } from "./model.ts";
+import type { RuleChange } from "./model-rules.ts";
+import { approveDue, settle } from "./model.ts";
 import { nextKey, patch, post, type Maker } from "./operation.ts";
+import { comparedIn } from "./operations-rules.ts";
 import { time } from "./played-globals.ts";
 import type { Sold } from "./vendors.ts";
 import { HOOK_URL } from "./world.ts";
+import { copyOf, type State } from "./model-state.ts";
 
 const changeEndpoint: Maker = ({ world }, chance) => {
   const [row] = world.database.look<{ active: number }>("select active from webhook_endpoints");
@@ -27,7 +30,7 @@ const eraseCustomer: Maker = ({ world, vendors, state }, chance) => {
   const known = vendors.sold.flatMap(({ email }) => (email === null ? [] : [email]));
   if (known.length === 0) return null;
   // Rules about the address are the riskiest.
-  const asked = state.flows.flatMap((flow) => (flow.active && flow.email !== null ? [flow.email] : []));
+  const asked = comparedIn(state, "customer_email").filter((email) => known.includes(email));
   const email =
     asked.length > 0 && chance.happens(0.6) ? chance.of(asked) : (vendors.recent(chance)?.email ?? chance.of(known));
   return {

@@ -5,11 +5,14 @@ import type { Chance } from "../faults/random.ts";
 import type { Reply } from "./deployment.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
 import { generate, generateMonth, movePayout, payPayout } from "./model-payouts.ts";
-import { approveDue, changeRules, flag, judge, putPartner, settle, sum, type Flow, type State } from "./model.ts";
+import { changeRules, putPartner } from "./model-rules.ts";
+import { approveDue, flag, judge, settle, sum } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
+import { comparedIn, moveOf, RULE_MAKERS } from "./operations-rules.ts";
 import { time } from "./played-globals.ts";
 import { LIST_KEYS, VENDOR_KEYS } from "./world.ts";
+import type { State } from "./model-state.ts";
 
 /** The nearest of several things, if any. */
 function nearest<T extends { sale: string }>(all: readonly T[], near: string | null): readonly T[] {
@@ -198,12 +201,11 @@ const TURNS = {
   invited: ["active", "active", "deactivated"],
 } as const;
 
-const switchPartner: Maker = ({ world, state, ids }, chance) => {
+const switchPartner: Maker = (scene, chance) => {
+  const { world, state, ids } = scene;
   // Flows with conditions are the riskiest.
   const isCalled = chance.happens(0.4);
-  const asked = isCalled
-    ? state.flows.flatMap((flow) => (flow.active && flow.slug !== null ? [flow.slug.replace("-2", "")] : []))
-    : [];
+  const asked = isCalled ? comparedIn(state, "partner_slug").map((slug) => slug.replace("-2", "")) : [];
   const slug = chance.of(asked.length > 0 ? asked : Object.keys(ids));
   const change = (of: { [K in keyof PartnerRules]?: unknown }) => patch(world, `/partners/${ids[slug]}`, of);
   // A partner's inputs of payments, all played: one more does not compile without.
@@ -226,15 +228,7 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
         sales: status === "active" ? waitingFor(state, slug) : [],
       };
     },
-    group_id: () => {
-      const group = chance.of(Object.keys(state.groups));
-      return {
-        text: `${slug} moves to ${group}`,
-        ...change({ group_id: state.groups[group]!.id }),
-        effects: [(state, now) => void putPartner(state, slug, { group }, now)],
-        sales: [],
-      };
-    },
+    group_id: () => moveOf(scene, slug, chance),
     slug: () => {
       const called = state.partners[slug]!.called === slug ? `${slug}-2` : slug;
       return {
@@ -247,21 +241,6 @@ const switchPartner: Maker = ({ world, state, ids }, chance) => {
   };
   if (isCalled) return rules.slug();
   return rules[chance.happens(0.4) ? chance.of(["commission_pct", "group_id"] as const) : "status"]();
-};
-
-const changeGroup: Maker = ({ world, state }, chance) => {
-  const slug = chance.of(Object.keys(state.groups));
-  const change = chance.of([
-    { pct: chance.happens(0.3) ? null : chance.whole(0, 60) },
-    { hold: chance.happens(0.3) ? null : chance.whole(0, 20) },
-  ]);
-  const input = "pct" in change ? { commission_pct: change.pct } : { hold_days: change.hold };
-  return {
-    text: `the group ${slug} changes: ${JSON.stringify(change)}`,
-    ...patch(world, `/groups/${state.groups[slug]!.id}`, input),
-    effects: [(state, now) => changeRules(state, now, { group: [slug, change] })],
-    sales: [],
-  };
 };
 
 const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
@@ -322,47 +301,6 @@ const changeProgram: Maker = (scene, chance) => {
         if (change.min_payout_cents !== undefined) state.min_payout_cents = change.min_payout_cents;
       },
     ],
-    sales: [],
-  };
-};
-
-const changeFlows: Maker = ({ world, vendors, state }, chance) => {
-  const old = state.flows.length > 0 && chance.happens(0.6) ? chance.of(state.flows) : null;
-  if (old?.id) {
-    const change = chance.of([{ active: !old.active }, { priority: chance.whole(0, 3) }]);
-    return {
-      text: `a flow changes: ${JSON.stringify(change)}`,
-      ...patch(world, `/flows/${old.id}`, change),
-      effects: [
-        (state, now) => {
-          const before = state.flows.find(({ id }) => id === old.id);
-          if (before) changeRules(state, now, { flow: { ...before, ...change } });
-        },
-      ],
-      sales: [],
-    };
-  }
-  if (state.flows.length > 5) return null;
-  const flow: Flow = {
-    name: `flow ${nextKey()}`,
-    type: chance.of(["percentage", "flat"] as const),
-    value: chance.whole(0, 100),
-    priority: chance.whole(0, 3),
-    active: true,
-    slug: chance.happens(0.5) ? chance.of(["ann", "bob", "bob-2"]) : null,
-    above: chance.happens(0.5) ? chance.whole(1, 20_000) : null,
-    email: chance.happens(0.3) ? (vendors.recent(chance)?.email ?? null) : null,
-  };
-  const { name, type, value, priority, slug, above, email } = flow;
-  const conditions = [
-    ...(slug === null ? [] : [{ field: "partner_slug", op: "eq", value: slug }]),
-    ...(above === null ? [] : [{ field: "txn_amount_cents", op: "gt", value: above }]),
-    ...(email === null ? [] : [{ field: "customer_email", op: "eq", value: email }]),
-  ];
-  return {
-    text: `a flow: ${JSON.stringify(flow)}`,
-    ...post(world, "/flows", { name, action_type: type, action_value: value, priority, conditions }),
-    effects: [(state, now) => changeRules(state, now, { flow })],
     sales: [],
   };
 };
@@ -428,13 +366,12 @@ const MAKERS: readonly [Maker, number][] = [
   [makePayouts, 8],
   [movePayouts, 14],
   [switchPartner, 5],
-  [changeGroup, 2],
   [changeProgram, 5],
-  [changeFlows, 4],
   [reprocess, 2],
   [fireCron, 8],
   [consume, 5],
   ...BESIDE_MAKERS,
+  ...RULE_MAKERS,
 ];
 const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 

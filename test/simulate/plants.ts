@@ -230,6 +230,31 @@ export const PLANTS: readonly Plant[] = [
     "${c}.kind = 'clawback' and ${c}.amount_cents > 0",
     "0 and ${c}.kind = 'clawback' and ${c}.amount_cents > 0",
   ]),
+  plant("groups: the group of today decides", "core/ledger/rules.ts", [
+    'const group_id = columnAt("group_id", time, own, partner);',
+    "const { group_id } = partner;",
+  ]),
+  plant("groups: their hold is ignored", "domain/payment.ts", ["group: group?.hold_days ?? null", "group: null"]),
+  plant("customers: a late payment renumbers no other", "core/ledger/counted-payments.ts", [
+    "if (most === 0) return [];",
+    "if (most >= 0) return [];",
+  ]),
+  plant("customers: those who paid before are new", "domain/customer.ts", [
+    "new_customer: !first || first.partner_id !== null,",
+    "new_customer: true,",
+  ]),
+  plant("lines: a credit for an unused period does not count", "domain/lines.ts", [
+    "const matching = lines.filter(isMatching);",
+    "const matching = lines.filter((line) => line.amount_cents > 0 && isMatching(line));",
+  ]),
+  plant("flows: a flat amount is paid in any currency", "domain/flow.ts", [
+    "return currency && subject.event",
+    "return currency && !currency && subject.event",
+  ]),
+  plant("flows: one that has ended applies", "domain/flow.ts", [
+    "if (ends_at && made >= Date.parse(ends_at))",
+    "if (ends_at && made < 0)",
+  ]),
 ];
 
 /** Mistakes in the reading of vendors' events, which `simulate:stories` must find. */

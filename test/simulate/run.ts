@@ -18,13 +18,15 @@ import { Endpoint } from "./endpoint.ts";
 import { bestKnown } from "./history.ts";
 import { restartKeys, type Operation, type Scene } from "./operation.ts";
 import { choose } from "./operations.ts";
-import type { Change, Flow, State } from "./model.ts";
+import { groupsOf } from "./operations-rules.ts";
+import type { Flow } from "./model-flows.ts";
 import { time } from "./played-globals.ts";
 import { chanceOf, mainChance, type Step } from "./steps.ts";
 import type { Luck } from "./turns.ts";
 import { Vendors } from "./vendors.ts";
 import { Visitors } from "./visitors.ts";
 import { World } from "./world.ts";
+import type { Change, State } from "./model-state.ts";
 
 /** A failure of a run: its step, and the log until then. */
 export interface Failure {
@@ -111,12 +113,8 @@ class Run {
     this.#vendors = new Vendors(world.program.id);
     this.#endpoint = new Endpoint(world);
     const partners: Record<string, State["partners"][string]> = {};
-    const [first] = world.database.look<{ id: string }>("select id from groups");
-    const club = await this.#do(() => world.call("POST", "/api/v1/groups", { name: "Club", slug: "club" }));
-    const groups = {
-      default: { id: first!.id, pct: null, hold: null },
-      club: { id: String(club.body["id"]), pct: null, hold: null },
-    };
+    await this.#do(() => world.call("POST", "/api/v1/groups", { name: "Club", slug: "club" }));
+    const groups = { default: { pct: null, hold: null }, club: { pct: null, hold: null } };
     const group = "default";
     const changes: Change[] = [];
     for (const { slug, pct, method, status } of PARTNERS) {
@@ -149,6 +147,7 @@ class Run {
       auto_approve_days: null,
       min_payout_cents: 0,
       groups,
+      default_group: group,
       flows: [],
       changes,
       months: [],
@@ -350,7 +349,11 @@ class Run {
     const [settings] = all(
       `select default_commission_pct as pct, attribution, auto_approve_days, min_payout_cents from programs where id = '${program.id}'`,
     );
-    const real = JSON.stringify([[...stored].toSorted(), months.length, flows, partners, settings]);
+    const groups = all<{ slug: string }>(
+      `select g.slug, g.commission_pct as pct, g.hold_days as hold, g.id = p.default_group_id as isDefault
+        from groups g join programs p on p.id = g.program_id where p.id = '${program.id}' order by g.slug`,
+    );
+    const real = JSON.stringify([[...stored].toSorted(), months.length, flows, partners, settings, groups]);
     return (state) => {
       for (const flow of state.flows) {
         const id = flows.find(({ name }) => name === flow.name)?.id;
@@ -369,6 +372,12 @@ class Run {
           auto_approve_days: state.auto_approve_days,
           min_payout_cents: state.min_payout_cents,
         },
+        groupsOf(state)
+          .toSorted()
+          .map((slug) => {
+            const { pct, hold } = state.groups[slug]!;
+            return { slug, pct, hold, isDefault: Number(slug === state.default_group) };
+          }),
       ]);
       return reported === real ? [] : [`stored: ${real}`, `not stored: ${reported}`];
     };

@@ -19,8 +19,9 @@ import { adjustmentCreated, adjustmentUpdated, bodyOfB, subscriptionCanceled } f
 import { transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { adjust, type Adjustment, type Purchase, type Said } from "./model-facts.ts";
 import { customerOf, keptAddress } from "./model-erasure.ts";
-import { settle, type State } from "./model.ts";
+import { settle } from "./model.ts";
 import { time } from "./played-globals.ts";
+import type { State } from "./model-state.ts";
 
 export interface VendorEvent {
   id: string;
@@ -41,6 +42,8 @@ export interface Sold {
   email: string | null;
   gross: number;
   tax: number;
+  /** Net of tax; a negative one is a credit for an unused period. */
+  lines: { products: string[]; amount: number }[];
   currency: string;
   payment_intent: string;
   charge: string;
@@ -56,6 +59,18 @@ const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name]
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
 /** An invoice may have an earlier payment time than the session of the same payment. */
 const PAID_BEFORE = 1_800_000;
+
+export const PRODUCTS = ["pro", "lite", "extra"] as const;
+
+/** The lines of an amount, of a product and a price each; sometimes a credit is among them. */
+function linesOf(chance: Chance, net: number): Sold["lines"] {
+  const first = chance.happens(0.4) ? net : chance.whole(1, chance.happens(0.3) ? 2 * net : net);
+  const amounts = first === net ? [net] : [first, net - first];
+  return amounts.map((amount) => {
+    const name = chance.of(PRODUCTS);
+    return { products: [`pro_${name}`, `pri_${name}`], amount };
+  });
+}
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
 function customerAt(provider: ListedVendor, n: number): string {
@@ -122,8 +137,11 @@ export class Vendors {
   touchedBy({ sale }: VendorEvent): string[] {
     const own = this.sold.find(({ key }) => key === sale)!;
     const others = this.sold.filter(
-      ({ key, customer, subscription }) =>
-        key !== sale && (customer === own.customer || (subscription !== null && subscription === own.subscription)),
+      ({ key, customer, subscription, email }) =>
+        key !== sale &&
+        (customer === own.customer ||
+          (email !== null && email === own.email) ||
+          (subscription !== null && subscription === own.subscription)),
     );
     return [sale, ...others.map(({ key }) => key)];
   }
@@ -154,6 +172,7 @@ export class Vendors {
       email: of?.email ?? (chance.happens(0.15) ? "ann@partners.example" : `buyer${n}@example.com`),
       gross: net,
       tax: 0,
+      lines: linesOf(chance, net),
       currency: chance.of(CURRENCIES),
       payment_intent: `pi_${n}`,
       charge: `ch_${n}`,
@@ -288,6 +307,12 @@ export class Vendors {
       ...stamp,
       ...{ id, ref, customer, subscription, email, amount, tax, currency, payment_intent, charge, shape: "old" },
     });
+    const stated = event.data.object["lines"] as { data: object[] };
+    const [line] = stated.data;
+    stated.data = sold.lines.map(({ products: [product, price], amount }, i) => ({
+      ...line,
+      ...{ id: `il_${id}_${i}`, amount, price: { object: "price", id: price, product, nickname: null } },
+    }));
     this.#tellA(sold, event, { source: "invoice", paid: true, ref, at: stamp.created * 1_000 });
   }
 
@@ -297,6 +322,14 @@ export class Vendors {
     const program = this.#program;
     const currency = sold.currency.toUpperCase();
     const event = transactionCompleted({ ...stamp, id, ref, program, customer, subscription, amount, tax, currency });
+    const details = event.data["details"] as { line_items: { product: object }[] };
+    const [line] = details.line_items;
+    details.line_items = sold.lines.map(({ products: [product, price], amount: net }, i) => {
+      const own = i === 0 ? tax : 0;
+      const totals = { ...{ subtotal: String(net), discount: "0" }, tax: String(own), total: String(net + own) };
+      const of = { product: { ...line!.product, id: product }, price_id: price };
+      return { ...line, id: `txnitm_${id}_${i}`, ...of, totals, unit_totals: totals };
+    });
     this.#tellB(sold, event, { source: "transaction", paid: true, ref, at: Date.parse(stamp.occurred_at) });
   }
 
@@ -316,8 +349,9 @@ export class Vendors {
     said: Pick<Said, "source" | "paid" | "ref" | "at">,
   ): void {
     const { provider, customer, subscription, email, gross, tax } = sold;
+    const lines = said.source === "invoice" || said.source === "transaction" ? sold.lines : null;
     const base = said.source === "intent" ? gross : gross - tax;
-    const whole = { ...said, id, currency: sold.currency.toUpperCase(), base, gross, email };
+    const whole = { ...said, id, currency: sold.currency.toUpperCase(), base, gross, email, lines };
     const learn = (state: State, now: number) => {
       const before = purchaseOf(state, sold);
       const isKnown = before.said.some((one) => one.id === id);

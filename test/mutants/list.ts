@@ -36,6 +36,13 @@ export const MUTANTS: readonly Mutant[] = [
     ["whole <= 0 || whole === base_cents", "true", "unit/lines"],
   ),
   ...mutants(
+    "domain/customer.ts",
+    ["!first || first.partner_id !== null", "true", "unit/customer"],
+    ["emailKey(own) === emailKey(others)", "own === others", "unit/customer"],
+    ["addMonths(start, months) > end.getTime() ? months - 1 : months", "months", "unit/customer"],
+    ["Math.min(start.getUTCDate(), lastDay)", "start.getUTCDate()", "unit/customer"],
+  ),
+  ...mutants(
     "domain/payout.ts",
     ["now - created_at < REPEATS_FOR_MS", "true", "integration/payouts-restored"],
     ["period.period_start >= period.period_end", "false", "integration/payouts-generate"],
@@ -78,27 +85,37 @@ export const MUTANTS: readonly Mutant[] = [
     ["byTime(earliest(own), earliest(other)) > 0", "true", "integration/payment-twins"],
     ["apart <= within_ms", "true", "unit/twin"],
   ),
-  ...mutants("domain/payment.ts", [
-    "(erased || recorded.decided_on === decided_on)",
-    "recorded.decided_on === decided_on",
-    "integration/erasure",
-  ]),
+  ...mutants(
+    "domain/payment.ts",
+    ["(erased || recorded.decided_on === decided_on)", "recorded.decided_on === decided_on", "integration/erasure"],
+    ["partner.group?.commission_pct ?? null", "null", "integration/groups"],
+    ["flow?.hold_days ?? null", "null", "integration/hold"],
+    ["group?.hold_days ?? null", "null", "integration/hold"],
+    ["base_cents !== undefined && base_cents <= 0", "false", "integration/product-flows"],
+  ),
   ...mutants(
     "domain/rules.ts",
     ["Date.parse(rule.valid_until) > until", "false", "integration/ledger-rules"],
     ["rule.seq > applied", "true", "integration/apply-from"],
   ),
   ...mutants("domain/code.ts", ["one.ended_at === null || one.ended_at > at", "true", "integration/codes"]),
-  ...mutants("domain/condition.ts", [
-    'typeof value === "string" ? value.toLowerCase() : value',
-    "value",
-    "unit/flow.property",
-  ]),
-  ...mutants("domain/flow.ts", [
-    "failed ? { ...flow, conditions: [failed] } : flow",
-    "flow",
-    "integration/largest-trace",
-  ]),
+  ...mutants(
+    "domain/condition.ts",
+    ['typeof value === "string" ? value.toLowerCase() : value', "value", "unit/flow.property"],
+    ["isNegative ? each.every(Boolean) : each.some(Boolean)", "each.some(Boolean)", "integration/product-flows"],
+    [
+      "wanted.length === 0 || wanted.some((condition) => holdsAmong(condition, products))",
+      "wanted.some((condition) => holdsAmong(condition, products))",
+      "integration/product-flows",
+    ],
+  ),
+  ...mutants(
+    "domain/flow.ts",
+    ["failed ? { ...flow, conditions: [failed] } : flow", "flow", "integration/largest-trace"],
+    ["currency !== subject.currency", "false", "unit/flow.property"],
+    ["made >= Date.parse(ends_at)", "made > Date.parse(ends_at)", "unit/flow.property"],
+    ["hasAmount === true ? programCurrency : null", "null", "integration/flows"],
+  ),
   ...mutants(
     "domain/erasure.ts",
     ["isApart(text, at - 1, -1) && isApart(text, at + address.length, 1)", "true", "unit/erasure"],
@@ -123,6 +140,20 @@ export const MUTANTS: readonly Mutant[] = [
     ["isRequested ? new Set() : nobodysIn(state)", "new Set()", "integration/reprocess"],
     ["error instanceof BalanceTooLarge && !isTooLarge", "false", "integration/large-sums"],
   ),
+  ...mutants(
+    "core/ledger/rules.ts",
+    ['columnAt("group_id", time, own, partner)', "partner.group_id", "integration/groups"],
+    ['columnAt("commission_pct", time, own, current)', "current.commission_pct", "integration/groups"],
+    ["own.toSorted((a, b) => b.seq - a.seq)[0]?.rules", "undefined", "integration/groups"],
+    ['columnAt("hold_days", time, withoutBackdated(own), current)', "current.hold_days", "integration/hold"],
+  ),
+  ...mutants(
+    "core/ledger/counted-payments.ts",
+    ["standing && isCompared(row, counted, most)", "false", "integration/customer-conditions"],
+    ["partner_id !== null", "true", "integration/customer-conditions"],
+  ),
+  ...mutants("core/ledger/ask-lines.ts", ["!isUnknown || !apart", "!apart", "integration/product-flows"]),
+  ...mutants("core/programs/groups.ts", ["group.partner_count > 0", "false", "integration/groups"]),
   ...mutants("core/ledger/facts.ts", ["event.ignored === null ? body : null", "body", "integration/erasure-ignored"]),
   ...mutants(
     "core/kernel/list-page.ts",

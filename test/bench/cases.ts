@@ -24,6 +24,8 @@ export interface BenchCase {
   requests: (world: BenchWorld) => string[] | Promise<string[]>;
   /** Whether `least-worker.ts` answers the same requests, or it alone does. */
   least?: true | "only";
+  /** Whether its program is the large one (`large-world.ts`). */
+  isLarge?: true;
 }
 
 export const CASES: BenchCase[] = [

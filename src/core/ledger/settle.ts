@@ -20,6 +20,7 @@ import { isUnavailable } from "../../lib/errors.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { newId } from "../../lib/id.ts";
 import { logLine, reasonOf } from "../../lib/log.ts";
+import { iso } from "../../lib/time.ts";
 import type { ProviderEvent } from "../../providers/provider.ts";
 import { commit, type CommitPlan, type Occurrence, type Write } from "../kernel/commit.ts";
 import { BalanceTooLarge, CommitConflict } from "../kernel/conflict.ts";
@@ -274,7 +275,8 @@ export async function settleOfCustomer(ctx: ProgramCtx, { id }: PaymentKey): Pro
   if (ctx.program.payments_compared === 0) return;
   await settleUnsettled(
     ctx,
-    sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
+    // A backlog of other payments is not read.
+    sql`from payments indexed by payments_unsettled where updated_at = ${iso(ctx.now)} and program_id = ${ctx.program.id}
       and exists (select 1 from payments own where own.id = ${id} and (own.customer_id = payments.customer_id
         or lower(own.customer_email) = lower(payments.customer_email)))`,
   );

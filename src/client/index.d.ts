@@ -631,8 +631,8 @@ export type FlowSimulate = {
     | {
         name?: string | undefined;
         event?: "transaction_completed" | "lead_created" | undefined;
-        action_type: "percentage" | "flat";
-        action_value: number;
+        action_type?: "percentage" | "flat" | undefined;
+        action_value?: number | undefined;
         conditions?:
           | {
               field:
@@ -2207,6 +2207,13 @@ export type PaymentWithTrace = {
     base_cents: number | null;
     amount_cents: number | null;
     arithmetic: string | null;
+    later_flows?:
+      | {
+          flow_id: string;
+          name: string;
+          created_at: string;
+        }[]
+      | undefined;
   };
   commissions: Commission[];
 };
@@ -2371,6 +2378,19 @@ export type Simulation = {
     new_amount_cents: number;
     old_flow_id: string | null;
     new_flow_id: string | null;
+    old_rate: {
+      source: "flow" | "partner" | "group" | "program" | "manual";
+      action_type: "percentage" | "flat";
+      action_value: number;
+    } | null;
+    new_rate: {
+      source: "flow" | "partner" | "group" | "program" | "manual";
+      action_type: "percentage" | "flat";
+      action_value: number;
+    } | null;
+    new_currency: string;
+    rule_changed: boolean;
+    created_at: string;
   }[];
   sums: {
     currency: string;
@@ -2378,5 +2398,19 @@ export type Simulation = {
     old_amount_cents: number;
     new_amount_cents: number;
   }[];
+  partners: {
+    partner_id: string;
+    slug: string;
+    first_name: string | null;
+    last_name: string | null;
+    currency: string;
+    payments: number;
+    old_amount_cents: number;
+    new_amount_cents: number;
+  }[];
+  partner_count: number;
+  changed_count: number;
+  from: string | null;
+  to: string | null;
   more: boolean;
 };

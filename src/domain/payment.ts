@@ -264,13 +264,22 @@ function decideRate(
     decided_on: isSame ? recorded.decided_on : decided_on,
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),
   });
-  if (rule.rate === null) return;
-  const whole = { base_cents: state.base_cents, adjusted_cents };
-  const matching = matchingOf(rule.flows, state.lines, whole);
+  Object.assign(record, earnedBy(rule, state, adjusted_cents));
+}
+
+/** The amount that a rule gives for a payment, with `base_cents` if only matching lines count; empty without a rate. */
+export function earnedBy(
+  { rate, flows }: Pick<PaymentDecision, "rate" | "flows">,
+  { event, base_cents, lines }: Pick<PaymentState, "event" | "base_cents" | "lines">,
+  adjusted_cents: Cents,
+): Partial<Pick<PaymentDecision, "base_cents" | "amount_cents" | "arithmetic">> {
+  if (rate === null) return {};
+  const whole = { base_cents, adjusted_cents };
+  const matching = matchingOf(flows, lines, whole);
   const counted = matching ?? whole;
-  if (matching) record.base_cents = matching.base_cents;
-  record.amount_cents = amountEarned(rule.rate, state.event, counted);
-  record.arithmetic = arithmetic(rule.rate, counted, record.amount_cents);
+  const amount_cents = amountEarned(rate, event, counted);
+  const earned = { amount_cents, arithmetic: arithmetic(rate, counted, amount_cents) };
+  return matching ? { ...earned, base_cents: matching.base_cents } : earned;
 }
 
 /** The part of a payment that the lines matched by the deciding flow make up; null if the whole payment counts. */
@@ -281,23 +290,34 @@ export function matchingOf(tried: readonly FlowTrace[], lines: readonly Line[] |
 }
 
 /** The amount that a rule gives for a payment (`amountFor`) or a lead, which has no refunds. */
-export function amountEarned(rate: Rate, event: FlowEvent, { base_cents, adjusted_cents }: Counted): Cents {
+function amountEarned(rate: Rate, event: FlowEvent, { base_cents, adjusted_cents }: Counted): Cents {
   if (event === "transaction_completed") return amountFor(rate, base_cents, adjusted_cents);
   return rate.action_type === "flat" ? rate.action_value : NOTHING;
 }
 
 /** `rate` is null if no lead flow applies to a lead. */
-type Rule = Pick<
+export type Rule = Pick<
   PaymentDecision,
   "flow_id" | "flows" | "partner_slug" | "group_id" | "group_slug" | "applied" | "rate" | "hold" | "lead_currency"
 >;
 
-function chosenRule(
+/** The input for choosing the rule of a payment, apart from the rules. */
+export type RuledPayment = Pick<
+  DecisionInput,
+  "provider" | "provider_transaction_id" | "counted" | "payments_compared"
+>;
+export type RuledState = Pick<
+  PaymentState,
+  "event" | "occurred_at" | "base_cents" | "currency" | "customer_email" | "customer_id" | "lines"
+>;
+
+/** The rule for a payment of a partner (FLOW-2, FLOW-3), with the flows tried. */
+export function chosenRule(
   rules: Rules,
   partner_id: string,
-  { provider, provider_transaction_id, counted, payments_compared }: DecisionInput,
-  state: PaymentState,
-  { ref_kind = "link" }: PaymentDecision,
+  { provider, provider_transaction_id, counted, payments_compared }: RuledPayment,
+  state: RuledState,
+  { ref_kind = "link" }: Pick<PaymentDecision, "ref_kind">,
 ): Rule {
   const { applied } = rules;
   const partner = rules.ofPartner(partner_id);

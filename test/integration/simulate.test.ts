@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { receiveEvent } from "../../src/core/inbound/receive.ts";
 import { makeWorldProgram, worldFlows } from "../support/ledger-world.ts";
 import { liveAll, moneyWorld } from "../support/money-world.ts";
+import { iso } from "../../src/lib/time.ts";
 import { ago, change, flow, pay, seconds } from "../support/applied.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
@@ -14,6 +15,11 @@ interface SimulationBody {
   payments: { payment_id: string; old_amount_cents: number; new_amount_cents: number; outcome: string }[];
   sums: { currency: string; payments: number; old_amount_cents: number; new_amount_cents: number }[];
   more: boolean;
+}
+
+interface Reported extends SimulationBody {
+  partners: Record<string, unknown>[];
+  [more: string]: unknown;
 }
 
 interface Refused {
@@ -133,6 +139,67 @@ describe("flow simulation (FLOW-6)", () => {
       expect([patched.status, patched.body.error?.details.map((one) => one.path)]).toEqual([422, [path]]);
     }
     expect(await asked({ flow_id: leads.id, flow: flat })).toEqual([[2_000, 2_000]]);
+  });
+
+  it("lists the partners who earn another amount, the period and the payments whose rule changes", async () => {
+    const program = await makeProgram();
+    const slugs = Array.from({ length: 21 }, (_, i) => `partner-${i}`);
+    for (const slug of slugs) await makePartner(program, { slug });
+    await makePartner(program, { slug: "same", commission_pct: 30 });
+    for (const [i, slug] of ["same", ...slugs].entries()) {
+      const currency = i === 2 ? "jpy" : "usd";
+      await sendA(
+        program,
+        sessionCompleted({ ref: slug, amount: 1_000 + 10 * i, currency, created: 1_780_000_000 + i }),
+      );
+    }
+    const flow = { action_type: "percentage", action_value: 30, conditions: [] };
+    const { body } = await program.api<Reported>("POST", "/api/v1/flows/simulate", { flow, last: 100 });
+    expect(body).toMatchObject({ partner_count: 21, changed_count: 22, more: false });
+    expect([body["from"], body["to"]]).toEqual([iso(1_780_000_000_000), iso(1_780_000_021_000)]);
+    // 100 JPY are more than 1.21 USD in major units.
+    expect(body.partners.map(({ slug, currency }) => [slug, currency]).slice(0, 2)).toEqual([
+      ["partner-1", "JPY"],
+      ["partner-20", "USD"],
+    ]);
+    expect(body.partners).toHaveLength(20);
+    expect(body.partners[1]).toMatchObject({ payments: 1, old_amount_cents: 242, new_amount_cents: 363 });
+    expect(body.payments.at(-1)).toMatchObject({
+      ...{ old_amount_cents: 300, new_amount_cents: 300, rule_changed: true, new_flow_id: "new" },
+      old_rate: { source: "partner", action_type: "percentage", action_value: 30 },
+      new_rate: { source: "flow", action_type: "percentage", action_value: 30 },
+    });
+  });
+
+  it("tries what is without a flow, and currencies as PATCH would store them", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    const eur = await change(program, "POST", "/flows", { ...flow, currency: "EUR", apply_from: ago(100) });
+    await sendA(program, sessionCompleted({ ref: slug, amount: 10_000, currency: "eur", created: seconds(ago(1)) }));
+    const tried = async (given: object) => {
+      const body = { flow_id: eur.id, flow: given, last: 5 };
+      const reply = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", body);
+      return reply.body.payments.map((row) => [row.old_amount_cents, row.new_amount_cents]);
+    };
+    expect(await tried({ active: false })).toEqual([[700, 2_000]]);
+    expect(await tried({ action_type: "percentage", action_value: 50, currency: null })).toEqual([[700, 5_000]]);
+    // The amount of a flow without a currency is in the program's.
+    expect(await tried({ currency: null })).toEqual([[700, 2_000]]);
+    const added = { flow: { name: "no action" }, last: 5 };
+    const { body } = await program.api<Refused>("POST", "/api/v1/flows/simulate", added);
+    expect(body.error?.details.map(({ path }) => path)).toEqual(["flow.action_type"]);
+  });
+
+  it("looks at fewer payments if the flow compares many of a customer's", async () => {
+    const program = await makeProgram();
+    const { slug } = await makePartner(program);
+    for (let i = 0; i < 31; i++) {
+      await sendA(program, sessionCompleted({ ref: slug, created: 1_780_000_000 + i, payment_intent: `pi_few_${i}` }));
+    }
+    const conditions = [{ field: "payment_number", op: "lt", value: 1_000 }];
+    const few = { ...flow, conditions };
+    const { body } = await program.api<SimulationBody>("POST", "/api/v1/flows/simulate", { flow: few, last: 100 });
+    expect([body.payments.length, body.more]).toEqual([30, true]);
   });
 
   it("another program's flow is not found", async () => {

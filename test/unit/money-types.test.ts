@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import type { createManualCommission, ManualCommission } from "../../src/core/commissions/commissions.ts";
 import type { JournalEntry, PartnerBalance } from "../../src/core/ledger/journal.ts";
-import type { SimulatedPayment } from "../../src/core/programs/simulate.ts";
+import type { SimulatedPayment } from "../../src/core/programs/simulation.ts";
 import type * as schema from "../../src/db/schema.ts";
 import { amountOf, settingOf, type Amount } from "../../src/domain/amount.ts";
 import { amountFor, type Desired, type LedgerRow, type Rate, type RowPlan } from "../../src/domain/commission.ts";

@@ -2,6 +2,7 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { commissions, partners, payments, payouts } from "../../db/schema.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import { laterFlows, selectLater, type LaterFlow } from "../ledger/rules.ts";
 import type { Commission, Partner, Payment, Payout } from "../kernel/rows.ts";
 
 /** A commission with its payment, the other rows of the payment, its partner and its payout. */
@@ -13,6 +14,7 @@ export interface CommissionDetail {
   /** All rows of the same payment, including this one, in the order of their creation. */
   rows: Commission[];
   payout: Payout | null;
+  later_flows: LaterFlow[];
 }
 
 /** Reads a commission and its related rows, in one round trip. */
@@ -21,7 +23,7 @@ export async function readCommissionDetail(ctx: ProgramCtx, id: string): Promise
   const own = and(eq(commissions.id, id), sql`${commissions.program_id} = ${ctx.programId}`);
   const its = (column: "partner_id" | "payment_id" | "payout_id") =>
     sql`(select ${sql.identifier(column)} from commissions where id = ${id} and program_id = ${ctx.programId})`;
-  const [[commission], [partner], [payment], rows, [payout]] = await ctx.read(
+  const [[commission], [partner], [payment], rows, [payout], current, past] = await ctx.read(
     db.select().from(commissions).where(own),
     db
       .select()
@@ -40,6 +42,7 @@ export async function readCommissionDetail(ctx: ProgramCtx, id: string): Promise
       .select()
       .from(payouts)
       .where(sql`${payouts.id} = ${its("payout_id")}`),
+    ...selectLater(ctx, its("payment_id")),
   );
   if (!commission) throw notFound("commission");
   return {
@@ -48,5 +51,6 @@ export async function readCommissionDetail(ctx: ProgramCtx, id: string): Promise
     payment: payment ?? null,
     rows: payment ? rows : [commission],
     payout: payout ?? null,
+    later_flows: payment ? laterFlows(payment, current, past) : [],
   };
 }

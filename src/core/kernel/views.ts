@@ -205,7 +205,11 @@ export type PaymentView = ReturnType<typeof viewPayment>;
  * A payment with its trace: the references and the flows tried in order, each condition with the value it saw and whether it held, the
  * rate and the arithmetic, or the reason why there is no commission (PAY-14).
  */
-export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission[]) {
+export function viewPaymentWithTrace(
+  payment: Payment,
+  rows: readonly Commission[],
+  later_flows?: { flow_id: string; name: string; created_at: string }[],
+) {
   const { decision } = payment;
   return {
     ...viewPayment(payment),
@@ -228,6 +232,7 @@ export function viewPaymentWithTrace(payment: Payment, rows: readonly Commission
       base_cents: decision?.base_cents ?? null,
       amount_cents: decision?.amount_cents ?? null,
       arithmetic: decision?.arithmetic ?? null,
+      ...(later_flows ? { later_flows } : {}),
     },
     commissions: rows.map(viewCommission),
   };

@@ -4,6 +4,7 @@ import { atMost, literal } from "../../db/client.ts";
 import { selectRows, textOf, whole } from "../../db/rows.ts";
 import { payments, programs } from "../../db/schema.ts";
 import { paymentsCompared } from "../../domain/condition.ts";
+import type { Rate } from "../../domain/commission.ts";
 import { givenConditions, type Flow } from "../../domain/flow.ts";
 import type { Cents } from "../../domain/money.ts";
 import type { Decision } from "../../domain/payment.ts";
@@ -109,15 +110,18 @@ export const COMPARED = {
   adjusted_cents: payments.adjusted_cents,
   old_amount_cents: sql<Cents>`coalesce(${payments.decision} ->> '$.amount_cents', 0)`,
   old_flow_id: sql<string | null>`${payments.decision} ->> '$.flow_id'`,
+  old_rate: sql<Rate | null>`${payments.decision} -> '$.rate'`.mapWith((json: string) => JSON.parse(json) as Rate),
+  created_at: payments.created_at,
 };
 
 export interface Compared extends Pick<
   Payment,
-  "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "adjusted_cents"
+  "outcome" | "partner_id" | "currency" | "txn_amount_cents" | "adjusted_cents" | "created_at"
 > {
   payment_id: string;
   old_amount_cents: Cents;
   old_flow_id: string | null;
+  old_rate: Rate | null;
 }
 
 /** The effect of a rule applied from an earlier time. */
@@ -131,7 +135,6 @@ export interface AppliedPreview {
 const MADE = {
   provider: payments.provider,
   provider_transaction_id: payments.provider_transaction_id,
-  created_at: payments.created_at,
 };
 
 /** The `most` newest payments since `apply_from`, each decided as `applyFrom` would. Does not write. */
@@ -157,9 +160,9 @@ export async function previewApplied(
         where program_id = ${ctx.program.id} and list = 'payments' and day >= ${day}`,
     ),
   );
-  const since = newest.filter(({ made }) => made.created_at >= apply_from);
+  const since = newest.filter(({ compared }) => compared.created_at >= apply_from);
   const rows = since.slice(0, most);
-  const settled = rows.filter(({ compared, made }) => compared.outcome !== null && made.created_at >= day).length;
+  const settled = rows.filter(({ compared }) => compared.outcome !== null && compared.created_at >= day).length;
   const previewed = [];
   const asked = rule.source === "flow" ? paymentsCompared(givenConditions(rule.flow)) : 0;
   const changed = (state: LedgerState) => withRule(state, rule, apply_from);

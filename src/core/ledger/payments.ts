@@ -22,6 +22,7 @@ import { viewPayment, type PaymentView } from "../kernel/views.ts";
 import { selectUnsettled } from "./concerned-payments.ts";
 import { PAYMENT_KEY, rememberReferences, subjectsOf } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
+import { laterFlows, selectLater, type LaterFlow } from "./rules.ts";
 import { MAX_INLINE, settle, settleEach } from "./settle.ts";
 import { readState } from "./state.ts";
 
@@ -38,7 +39,8 @@ export interface PaymentFilter extends PageRequest {
 export interface PaymentWithRows {
   payment: Payment;
   commissions: Commission[];
-  /** The current program and partner of the payment. */
+  /** Flows that were added or switched on after the payment. */
+  later_flows: LaterFlow[];
   program: Program;
 }
 
@@ -64,7 +66,7 @@ export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<
 
 /** One payment with its trace and its commission rows. */
 export async function getPayment(caller: Caller, id: string): Promise<PaymentWithRows> {
-  const [{ program }, [payment], rows] = await prove(
+  const [{ program }, [payment], rows, current, past] = await prove(
     caller,
     caller.db
       .select()
@@ -75,9 +77,10 @@ export async function getPayment(caller: Caller, id: string): Promise<PaymentWit
       .from(commissions)
       .where(and(eq(commissions.payment_id, id), alsoOfProgram(caller, commissions.program_id)))
       .orderBy(commissions.id),
+    ...selectLater(caller, sql`${id}`),
   );
   if (!payment) throw notFound("payment");
-  return { payment, commissions: rows, program };
+  return { payment, commissions: rows, program, later_flows: laterFlows(payment, current, past) };
 }
 
 /**

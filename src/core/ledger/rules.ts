@@ -1,8 +1,9 @@
 /** The rules that were in force when a payment was made (PAY-16). */
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
-import type { Flow } from "../../domain/flow.ts";
+import { flows } from "../../db/schema.ts";
+import { eventOf, sortFlows, type Flow } from "../../domain/flow.ts";
 import type { Rules } from "../../domain/payment.ts";
 import {
   columnAt,
@@ -49,19 +50,64 @@ const PAST_ROW: Columns<PastRow> = {
 };
 
 /** A select of the rules that decided the `last` newest payments, of the program and of their partners. */
-export function selectNewestRules({ db, programId }: Reader, last: number) {
+export function selectNewestRules(reader: Reader, last: number) {
+  return selectRulesSince(
+    reader,
+    sql`select partner_id, created_at, rules_seen from payments
+      where program_id = ${reader.programId} order by id desc limit ${literal(last)}`,
+  );
+}
+
+/** The same for the payments that `looked` selects, with the ids of the partners whose rules count. */
+function selectRulesSince({ db, programId }: Reader, looked: SQL) {
   const changed = (since: "valid_until > s.made" | "seq > s.seen") => sql`select a.seq from since s
     cross join (select '' as id union select partner_id from looked) w
     cross join past_rules a on a.program_id = ${programId} and a.partner_id = w.id and a.${sql.raw(since)}`;
   return selectRows(
     db,
     PAST_ROW,
-    sql`with looked as materialized (select partner_id, created_at, rules_seen from payments
-        where program_id = ${programId} order by id desc limit ${literal(last)}),
+    sql`with looked as materialized (${looked}),
       since as materialized (select min(created_at) as made, min(rules_seen) as seen from looked)
     select seq, partner_id, valid_until, rules, applies_from from past_rules
     where seq in (${changed("valid_until > s.made")} union ${changed("seq > s.seen")})`,
   );
+}
+
+/** An active flow that was added, or switched on, after a payment: it does not decide the payment (PAY-16). */
+export interface LaterFlow {
+  flow_id: string;
+  name: string;
+  created_at: string;
+}
+
+/** Selects the input of `laterFlows` for the payment that `id` selects: the flows, and their versions since then. */
+export function selectLater(reader: Reader, id: SQL) {
+  const since = selectRulesSince(
+    reader,
+    sql`select '' as partner_id, created_at, rules_seen from payments
+      where id = ${id} and program_id = ${reader.programId}`,
+  );
+  const current = reader.db
+    .select()
+    .from(flows)
+    .where(sql`${flows.program_id} = ${reader.programId} and ${flows.active} = 1`);
+  return [current, since] as const;
+}
+
+/** The flows of today that a payment's rules would have tried, had they been active when it was made. */
+export function laterFlows(payment: Payment, current: readonly Flow[], past: readonly PastRow[]): LaterFlow[] {
+  const { decision, outcome } = payment;
+  const isRuled = (decision !== null && decision.rate !== null) || outcome === "no_flow";
+  if (!isRuled || payment.erased_at !== null) return [];
+  const time = { occurred_at: payment.created_at, seen: seenOf(payment) };
+  const then = flowsAt(time, rulesOfKind("flow", parseRules(past)), current).map(({ id }) => id);
+  const later = sortFlows(current).filter((flow) => eventOf(flow) === payment.event && !then.includes(flow.id));
+  return later.map(({ id, name, created_at }) => ({ flow_id: id, name, created_at }));
+}
+
+/** Past versions of all flows or of all groups. */
+function rulesOfKind(kind: "flow" | "group", past: readonly KeptRow[]): KeptRow[] {
+  return past.filter(({ rules }) => rules.id?.startsWith(`${ID_PREFIXES[kind]}_`));
 }
 
 /** The newest change when a payment was first reported as paid; `newest` if it is unpaid (`UNPAID_SEEN`). */
@@ -78,8 +124,7 @@ export function firstSeen({ payments, newest }: Pick<LedgerState, "payments" | "
 export function rulesOf(state: KnownRules, time: RuleTime, upTo = Infinity): Rules {
   const past = state.past.filter(({ seq, applies_from }) => applies_from === null || seq <= upTo);
   const ofProgram = past.filter(({ partner_id }) => partner_id === "");
-  const ofKind = (kind: "flow" | "group") =>
-    ofProgram.filter(({ rules }) => rules.id?.startsWith(`${ID_PREFIXES[kind]}_`));
+  const ofKind = (kind: "flow" | "group") => rulesOfKind(kind, ofProgram);
   const ofSettings = ofProgram.filter(({ rules }) => rules.id === undefined);
   const asSet = withoutBackdated(ofSettings);
   const { attribution, code_precedence } = rulesAt<ProgramRules>(time, asSet, state.settings);

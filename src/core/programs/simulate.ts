@@ -1,8 +1,8 @@
-import { desc, eq, sql, type SQL } from "drizzle-orm";
-import { atMost } from "../../db/client.ts";
+import { desc, eq, sql, type Placeholder, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
 import { paymentsCompared, type Condition, type RefKind } from "../../domain/condition.ts";
-import { historyOf, type CountedPayment } from "../../domain/customer.ts";
+import type { CountedPayment } from "../../domain/customer.ts";
 import {
   currencyOfFlow,
   eventOf,
@@ -15,10 +15,11 @@ import {
   type FlowBase,
   type FlowEvent,
 } from "../../domain/flow.ts";
-import { productsOf, type Counted, type Line } from "../../domain/lines.ts";
-import { addUp, NOTHING, type Cents, type Percent } from "../../domain/money.ts";
-import { chooseRate, amountEarned, isSameRule, matchingOf } from "../../domain/payment.ts";
+import type { Line } from "../../domain/lines.ts";
+import { NOTHING, type Cents, type Percent } from "../../domain/money.ts";
+import { chosenRule, earnedBy } from "../../domain/payment.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { selectCounted } from "../ledger/counted-payments.ts";
@@ -34,13 +35,15 @@ import {
 import { selectGroups } from "../kernel/group-rows.ts";
 import { parseRules, selectNewestRules, rulesOf, seenOf } from "../ledger/rules.ts";
 import { COUNTED_PAYMENT } from "../ledger/state.ts";
+import { simulated, sumUp, type Earned, type SimulatedPayment, type Simulation } from "./simulation.ts";
 
 /** The simulator's input for a flow: the fields of a new flow, or the changed fields of an existing one. */
 export interface SimulatedFlow {
   name?: string | undefined;
   event?: FlowEvent | undefined;
-  action_type: FlowActionType;
-  action_value: number;
+  /** Required for a new flow. */
+  action_type?: FlowActionType | undefined;
+  action_value?: number | undefined;
   conditions?: Condition[] | undefined;
   priority?: number | undefined;
   active?: boolean | undefined;
@@ -67,23 +70,17 @@ export interface SimulationInput extends ApplyFrom {
   last: number;
 }
 
-export interface SimulatedPayment extends Compared {
-  new_amount_cents: Cents;
-  new_flow_id: string | null;
-}
-
-export interface Simulation {
-  payments: SimulatedPayment[];
-  /** A sum for each currency that occurs. */
-  sums: { currency: string; payments: number; old_amount_cents: Cents; new_amount_cents: Cents }[];
-  /** Whether the change concerns further payments. */
-  more: boolean;
-}
-
-const NEW_FLOW_ID = "new";
+/** A new flow before its fields. */
+const NEW_FLOW = {
+  ...{ id: "new", name: "new flow", event: "transaction_completed" as FlowEvent, conditions: [] as Condition[] },
+  ...{ priority: 0, active: true, hold_days: null, starts_at: null, ends_at: null, currency: null },
+  base: "payment" as FlowBase,
+};
 
 /** The most payments that are decided again for a change from an earlier time on. */
 const MOST_APPLIED = 100;
+/** The most payments of customers that a simulation compares: a flow that compares many is tried on fewer payments. */
+const MOST_COUNTED = 30_000;
 
 /**
  * Simulates a change of a flow or a rate for the payments since `apply_from` (FLOW-6), as far as they are among the 100
@@ -127,10 +124,18 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
   })();
   const { previewed, more } = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
   const result = previewed.map(({ compared, decision }): SimulatedPayment => {
-    const { amount_cents = null, flow_id = null } = decision?.record ?? {};
-    return { ...compared, new_amount_cents: amount_cents ?? NOTHING, new_flow_id: flow_id };
+    if (!decision) return simulated(compared);
+    const { record, state } = decision;
+    const earnedAs = (rule: Earned["rule"], amount_cents: Cents, base_cents: Cents): Earned => {
+      return { rule, amount_cents, base_cents, currency: state.currency };
+    };
+    const { old_amount_cents, old_flow_id: flow_id, old_rate } = compared;
+    // The settling decides the amount: if it differs, the rule does too.
+    const before = earnedAs({ flow_id, rate: old_rate }, old_amount_cents, old_amount_cents);
+    const amount_cents = record.amount_cents ?? NOTHING;
+    return simulated(compared, { before, after: earnedAs(record, amount_cents, amount_cents) });
   });
-  return { payments: result, sums: sumsOf(result), more };
+  return sumUp(ctx, result, more);
 }
 
 /**
@@ -142,30 +147,31 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
   const most = sql`max((select payments_compared from programs where id = ${caller.programId}),
     ${paymentsCompared(input.flow?.conditions ?? [])})`;
+  const last = sql`min(${literal(input.last)}, ${literal(MOST_COUNTED)} / max(1, ${most}))`;
   const [ctx, rows, current, kept, all] = await prove(
     caller,
     caller.db
       .select({
         compared: COMPARED,
+        last,
         provider: payments.provider,
         customer_email: payments.customer_email,
-        partner_slug: sql<string | null>`${payments.decision} ->> '$.partner_slug'`,
         ref_kind: sql<RefKind | null>`${payments.decision} ->> '$.ref_kind'`,
         lines: sql<string | null>`${payments.decision} ->> '$.lines'`,
         customer_id: payments.customer_id,
         provider_transaction_id: payments.provider_transaction_id,
         counted: countedWith(caller, most),
         event: payments.event,
-        made: { occurred_at: payments.created_at, rules_seen: payments.rules_seen, erased_at: payments.erased_at },
+        made: { rules_seen: payments.rules_seen, erased_at: payments.erased_at },
         status: partners.status,
-        ...{ commission_pct: partners.commission_pct, group_id: partners.group_id },
+        ...{ commission_pct: partners.commission_pct, group_id: partners.group_id, slug: partners.slug },
       })
       .from(payments)
       .leftJoin(partners, eq(partners.id, payments.partner_id))
       .where(sql`${payments.program_id} = ${caller.programId}`)
       .orderBy(desc(payments.id))
       // One more row than needed shows whether there are more.
-      .limit(atMost(input.last + 1)),
+      .limit(sql`${last} + 1` as unknown as Placeholder),
     caller.db
       .select()
       .from(flows)
@@ -175,41 +181,37 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
   );
   const changed = changedFlow(ctx, current, input);
   const past = Map.groupBy(parseRules(kept), ({ partner_id }) => partner_id);
-  const result = rows.slice(0, input.last).map(({ compared, made, status, ...row }): SimulatedPayment => {
-    const { partner_id: id, txn_amount_cents, adjusted_cents } = compared;
-    const as = { ...compared, new_amount_cents: compared.old_amount_cents, new_flow_id: compared.old_flow_id };
-    if (!canEarn(compared) || made.erased_at !== null || id === null || status === null) return as;
-    // A decision contains the slug by which flows knew the partner then.
-    const slug = row.partner_slug ?? "";
+  const looked = rows.slice(0, Number(rows[0]?.last ?? 0));
+  const result = looked.map(({ compared, made, status, slug, group_id, ...row }): SimulatedPayment => {
+    const { partner_id: id, adjusted_cents, created_at: occurred_at } = compared;
+    if (!canEarn(compared) || made.erased_at !== null || id === null || status === null) return simulated(compared);
+    const partner = { id, status, commission_pct: row.commission_pct, slug: slug ?? "", group_id: group_id ?? "" };
     const known = {
-      ...{ flows: current, settings: ctx.program, groups: all },
-      partners: [{ id, status, commission_pct: row.commission_pct, slug, group_id: row.group_id ?? "" }],
+      ...{ flows: current, settings: ctx.program, groups: all, partners: [partner] },
       past: [...(past.get("") ?? []), ...(past.get(id) ?? [])],
     };
-    const rules = rulesOf(known, { occurred_at: made.occurred_at, seen: seenOf(made) });
-    const { occurred_at } = made;
+    const rules = rulesOf(known, { occurred_at, seen: seenOf(made) });
     const counted = JSON.parse(row.counted) as CountedPayment[];
-    const lines = row.lines === null ? null : (JSON.parse(row.lines) as Line[]);
-    const subject = {
-      product_id: lines && productsOf(lines),
-      ...{ ...row, ...made, currency: compared.currency, txn_amount_cents, partner_slug: slug },
-      ...{ ref_source: row.ref_kind ?? "link", partner_group: rules.ofPartner(id).group?.slug ?? null },
-      ...historyOf({ ...row, occurred_at }, counted, counted.length),
+    const state = {
+      ...row,
+      ...{ occurred_at, currency: compared.currency, base_cents: compared.txn_amount_cents },
+      lines: row.lines === null ? null : (JSON.parse(row.lines) as Line[]),
     };
-    const chosenBy = (by: readonly Flow[]) => chooseRate(by, rules.ofPartner(id), rules.program, subject);
-    const chosen = chosenBy([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
-    const before = chosenBy(rules.flows);
-    const whole = { base_cents: txn_amount_cents, adjusted_cents };
-    const countedBy = ({ flows: tried }: typeof chosen) => matchingOf(tried, lines, whole) ?? whole;
-    if (isSameRule(chosen, before) && countedBy(chosen).base_cents === countedBy(before).base_cents) return as;
-    const new_amount_cents = earnedBy(chosen, row.event, countedBy(chosen));
-    return { ...compared, new_amount_cents, new_flow_id: chosen.flow_id };
+    const by = (tried: readonly Flow[]): Earned => {
+      const payment = { ...row, counted, payments_compared: counted.length };
+      const rule = chosenRule({ ...rules, flows: tried }, id, payment, state, { ref_kind: row.ref_kind ?? "link" });
+      const { amount_cents, base_cents = state.base_cents } = earnedBy(rule, state, adjusted_cents);
+      return {
+        rule,
+        amount_cents: amount_cents ?? NOTHING,
+        base_cents,
+        currency: rule.lead_currency ?? state.currency,
+      };
+    };
+    const after = by([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
+    return simulated(compared, { before: by(rules.flows), after });
   });
-  return { payments: result, sums: sumsOf(result), more: rows.length > input.last };
-}
-
-function earnedBy({ rate }: Pick<ReturnType<typeof chooseRate>, "rate">, event: FlowEvent, counted: Counted): Cents {
-  return rate ? amountEarned(rate, event, counted) : NOTHING;
+  return sumUp(ctx, result, rows.length > looked.length);
 }
 
 /** Whether a flow can decide the payment; also one whose matching lines came to 0 (LINE-5). */
@@ -229,44 +231,32 @@ function countedWith(caller: Reader, most: SQL): SQL<string> {
   return sql`(select json_group_array(json(${COUNTED_PAYMENT})) from payments q where q.id in (${counted}))`;
 }
 
-/** @throws `validation_failed` if the resulting flow is senseless. */
-function changedFlow(ctx: ProgramCtx, current: Flow[], input: SimulationInput): Flow {
-  const { flow, flow_id } = input;
-  const existing = flow_id === undefined ? undefined : current.find(({ id }) => id === flow_id);
+/** The flow after the change, as POST or PATCH would store it. @throws `validation_failed` if it is senseless */
+function changedFlow(ctx: ProgramCtx, current: Flow[], { flow = {}, flow_id }: SimulationInput): Flow {
+  const existing = current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
-  // Without `flow`, the existing flow is simulated as it is, switched on.
-  if (!flow && existing) return { ...existing, active: true };
-  if (!flow) throw notFound("flow");
   if (!existing && current.length >= MAX_FLOWS) {
     throw new AppError("validation_failed", `A program has at most ${MAX_FLOWS} flows.`);
   }
-  const event = flow.event ?? (existing ? eventOf(existing) : "transaction_completed");
-  const conditions = flow.conditions ?? (existing ? givenConditions(existing) : []);
-  const { starts_at = existing?.starts_at ?? null, ends_at = existing?.ends_at ?? null } = flow;
-  const asked = { ...flow, conditions, currency: flow.currency ?? existing?.currency };
-  const currency = currencyOfFlow(asked, ctx.program.currency);
-  const base = flow.base ?? existing?.base ?? "payment";
-  const problem = flowProblem({ ...asked, event, starts_at, ends_at, currency, base });
-  if (problem !== null) throw invalidField(`flow.${problem.path}`, problem.message);
-  return {
-    id: existing?.id ?? NEW_FLOW_ID,
-    created_at: existing?.created_at ?? new Date(ctx.now).toISOString(),
-    name: flow.name ?? existing?.name ?? "new flow",
-    action_type: flow.action_type,
-    action_value: flow.action_value,
-    conditions: storedConditions(event, conditions),
-    priority: flow.priority ?? existing?.priority ?? 0,
-    active: flow.active ?? existing?.active ?? true,
-    hold_days: flow.hold_days ?? existing?.hold_days ?? null,
-    ...{ starts_at, ends_at, currency, base },
+  const stored = existing
+    ? { ...existing, event: eventOf(existing), conditions: givenConditions(existing) }
+    : { ...NEW_FLOW, created_at: iso(ctx.now) };
+  const given = Object.entries(flow).filter(([, value]) => value !== undefined);
+  // Without a change, the existing flow is simulated as it is, switched on.
+  const {
+    action_type,
+    action_value,
+    event,
+    ...asked
+  }: typeof stored & Partial<Pick<Flow, "action_type" | "action_value">> = {
+    ...stored,
+    ...(given.length === 0 ? { active: true } : Object.fromEntries(given)),
   };
-}
-
-function sumsOf(rows: SimulatedPayment[]): Simulation["sums"] {
-  return [...Map.groupBy(rows, (row) => row.currency)].map(([currency, group]) => ({
-    currency,
-    payments: group.length,
-    old_amount_cents: addUp(group.map((row) => row.old_amount_cents)),
-    new_amount_cents: addUp(group.map((row) => row.new_amount_cents)),
-  }));
+  if (action_type === undefined) throw invalidField("flow.action_type", "A new flow needs this.");
+  if (action_value === undefined) throw invalidField("flow.action_value", "A new flow needs this.");
+  const currency = currencyOfFlow({ ...asked, action_type }, ctx.program.currency);
+  const changed = { ...asked, action_type, action_value, currency };
+  const problem = flowProblem({ ...changed, event });
+  if (problem !== null) throw invalidField(`flow.${problem.path}`, problem.message);
+  return { ...changed, conditions: storedConditions(event, asked.conditions) };
 }

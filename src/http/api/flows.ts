@@ -15,7 +15,10 @@ export const flowPatch = flowCreate.partial();
 
 export const simulation = z
   .strictObject({
-    flow: flowCreate.omit({ apply_from: true }).partial({ name: true }).optional(),
+    flow: flowCreate
+      .omit({ apply_from: true })
+      .partial({ name: true, action_type: true, action_value: true })
+      .optional(),
     flow_id: givenId.optional(),
     partner_id: givenId.optional(),
     group_id: givenId.optional(),

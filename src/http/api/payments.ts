@@ -5,8 +5,8 @@ import { pageReply } from "../page-reply.ts";
 import { paymentQuery } from "../queries.ts";
 import { NOTHING, ok, route } from "../route.ts";
 
-function shown({ payment, commissions }: PaymentWithRows) {
-  return viewPaymentWithTrace(payment, commissions);
+function shown({ payment, commissions, later_flows }: PaymentWithRows) {
+  return viewPaymentWithTrace(payment, commissions, later_flows);
 }
 
 /** `/api/v1/payments` (PAY-15, PAY-21). */

@@ -60,10 +60,12 @@ const paymentWithTrace = {
     base_cents: null,
     amount_cents: 3600,
     arithmetic: "30 % of 12000 = 3600",
+    later_flows: [],
   },
   commissions: [commission],
 };
 const payout = exampleOf(PAYOUT);
+const simulatedSum = { currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 };
 const dropped = {
   ...{ bot: 6, duplicate: 1, flood: 0, unknown_ref: 0, partner_deactivated: 0, over_budget: 0, database_full: 0 },
 };
@@ -322,9 +324,13 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
         new_amount_cents: 3600,
         old_flow_id: null,
         new_flow_id: "new",
+        old_rate: { source: "program", action_type: "percentage", action_value: 20 },
+        new_rate: RATE_EXAMPLE,
+        ...{ new_currency: "USD", rule_changed: true, created_at: AT },
       },
     ],
-    sums: [{ currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 }],
-    more: false,
+    sums: [simulatedSum],
+    partners: [{ partner_id: id("par"), slug: "jane", first_name: "Jane", last_name: "Doe", ...simulatedSum }],
+    ...{ partner_count: 1, changed_count: 1, from: AT, to: AT, more: false },
   },
 };

@@ -104,6 +104,9 @@ const OWN_TEXTS: Record<string, string> = {
   "Simulation.payments": "The payments, each as it was and as it would be.",
   "Simulation.sums": "Their sums, by currency.",
   "sums.payments": "How many payments.",
+  "partners.payments": "How many payments.",
+  ...{ "old_rate.action_type": FLOW.action_type.text, "old_rate.action_value": FLOW.action_value.text },
+  ...{ "new_rate.action_type": FLOW.action_type.text, "new_rate.action_value": FLOW.action_value.text },
 
   // Reported facts
   customer: "Who bought or signed up.",
@@ -134,6 +137,8 @@ const OWN_TEXTS: Record<string, string> = {
   group_slug: "That group's slug.",
   "hold.days": "The days.",
   "flows.flow_id": "The flow, by id.",
+  "later_flows.flow_id": "The flow, by id.",
+  "later_flows.name": FLOW.name.text,
   matched: "Whether all of its conditions held.",
   "flows.conditions":
     "Each condition, with the value it saw. In a very long trace, of a flow that did not match: the first that failed.",

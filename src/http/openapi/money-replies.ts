@@ -3,7 +3,7 @@ import type { Generation } from "../../core/payouts/generate.ts";
 import type { BulkReport, BulkResult } from "../../core/commissions/bulk.ts";
 import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts";
 import type { Reconciling, ShownDifference } from "../../core/reconcile/now.ts";
-import type { SimulatedPayment, Simulation } from "../../core/programs/simulate.ts";
+import type { SimulatedPayment, Simulation } from "../../core/programs/simulation.ts";
 import type {
   ClaimView,
   CommissionView,
@@ -171,6 +171,11 @@ const paymentWithTrace = once(() =>
         .describe("What the matching lines come to, if the flow counts only these. Smallest units of the currency."),
       amount_cents: cents.nullable(),
       arithmetic: z.string().nullable(),
+      later_flows: z
+        .exactOptional(z.array(z.strictObject({ flow_id: idOf("flow"), name: z.string(), created_at: timestamp })))
+        .describe(
+          "Active flows that were added or switched on after the payment: they do not decide it, unless applied with `apply_from`. Absent in a claim.",
+        ),
     }),
     commissions: z.array(commission()),
   }),
@@ -229,6 +234,13 @@ const generation = once(() =>
   }),
 );
 
+const simulatedSums = {
+  currency: currencyCode,
+  payments: z.int(),
+  old_amount_cents: cents,
+  new_amount_cents: cents,
+};
+
 const simulation = once(() =>
   shows<Simulation>()({
     payments: z.array(
@@ -243,16 +255,29 @@ const simulation = once(() =>
         new_amount_cents: cents,
         old_flow_id: z.string().nullable(),
         new_flow_id: z.string().nullable().describe("`new` for a flow that does not exist yet."),
+        old_rate: rateSchema().nullable().describe("The rate that decided it; null if it earns nothing."),
+        new_rate: rateSchema().nullable().describe("The rate that would have decided it."),
+        new_currency: currencyCode.describe("Differs from `currency` for leads only: their flow sets it."),
+        rule_changed: z.boolean().describe("Whether another rule decides it, even with the same amount."),
+        created_at: timestamp,
       }),
     ),
-    sums: z.array(
-      shows<Simulation["sums"][number]>()({
-        currency: currencyCode,
-        payments: z.int(),
-        old_amount_cents: cents,
-        new_amount_cents: cents,
-      }),
-    ),
+    sums: z.array(shows<Simulation["sums"][number]>()(simulatedSums)),
+    partners: z
+      .array(
+        shows<Simulation["partners"][number]>()({
+          partner_id: idOf("partner"),
+          slug: z.string(),
+          first_name: z.string().nullable(),
+          last_name: z.string().nullable(),
+          ...simulatedSums,
+        }),
+      )
+      .describe("The partners who earn another amount, by currency; the 20 largest differences, in major units."),
+    partner_count: z.int().describe("How many such differences there are."),
+    changed_count: z.int().describe("How many of the payments another rule decides."),
+    from: timestamp.nullable().describe("When the first of the payments was made."),
+    to: timestamp.nullable().describe("When the last of the payments was made."),
     more: z.boolean().describe("Whether the change concerns more payments than are shown."),
   }),
 );

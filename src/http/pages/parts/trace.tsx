@@ -1,14 +1,16 @@
 import type { Child } from "../../jsx.ts";
 import type { Commission, Payment } from "../../../core/kernel/rows.ts";
+import type { LaterFlow } from "../../../core/ledger/rules.ts";
 import { amountOf } from "../../../domain/amount.ts";
-import { amountFor, currentReasons, type Rate } from "../../../domain/commission.ts";
+import { amountFor, currentReasons, type Hold, type Rate } from "../../../domain/commission.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import { NOTHING } from "../../../domain/money.ts";
 import type { Counted } from "../../../domain/lines.ts";
 import { matchingOf, type PaymentDecision } from "../../../domain/payment.ts";
 import type { Candidate, RefSource } from "../../../domain/reference.ts";
-import { Badge, Money, moneyText, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
+import { Badge, Money, moneyText, plural, providerText, rateText, When, type MoneyFormat } from "./figures.tsx";
 import { Table } from "./table.tsx";
+import { LaterFlows, NextStep, Unknowns } from "./trace-next.tsx";
 import {
   CANDIDATE_TEXTS,
   conditionText,
@@ -16,6 +18,7 @@ import {
   OUTCOME_TEXTS,
   REVIEW_TEXTS,
   SKIP_TEXTS,
+  SOURCE_TEXTS,
 } from "./words.ts";
 
 interface TraceProps {
@@ -24,18 +27,25 @@ interface TraceProps {
   partner: { id: string; name: string } | null;
   /** The row of the page; absent on the payment's own page. */
   current?: string;
+  /** Absent in a claim. */
+  later?: { flows: readonly LaterFlow[]; time_zone: string };
 }
 
 /** Explains step by step how a payment became a commission, or why it did not (PAY-14). */
-export function Trace({ payment, rows, partner, current }: TraceProps) {
+export function Trace({ payment, rows, partner, current, later }: TraceProps) {
   const { decision } = payment;
+  const tried = decision ? <FlowsTried payment={payment} decision={decision} later={later} /> : null;
   const steps = [
     payment.event === "lead_created" ? leadStep(payment) : paidStep(payment),
     payment.outcome === "claimed_elsewhere" ? elsewhereStep() : partnerStep(payment, decision, partner),
     ...(decision?.rate
-      ? [rateStep(payment, decision, decision.rate), sumStep(payment, decision, decision.rate, rows)]
+      ? [
+          rateStep(payment, decision, decision.rate, tried),
+          sumStep(payment, decision, decision.rate, rows),
+          ...(decision.hold ? [holdStep(decision.hold, rows)] : []),
+        ]
       : []),
-    ...(decision && payment.outcome === "no_flow" ? [noFlowStep(payment, decision)] : []),
+    ...(payment.outcome === "no_flow" ? [noFlowStep(tried)] : []),
   ];
   return (
     <>
@@ -52,6 +62,7 @@ export function Trace({ payment, rows, partner, current }: TraceProps) {
           </li>
         ))}
       </ol>
+      <NextStep payment={payment} rows={rows} partner={partner} />
       {rows.length > 1 ? <Rows rows={rows} current={current} /> : null}
     </>
   );
@@ -128,12 +139,8 @@ function leadStep(payment: Payment): Step {
   };
 }
 
-function noFlowStep(payment: Payment, decision: PaymentDecision): Step {
-  return {
-    tone: "no",
-    title: OUTCOME_TEXTS.no_flow.why,
-    body: <FlowsTried flows={decision.flows} money={moneyOf(payment)} />,
-  };
+function noFlowStep(body: Child): Step {
+  return { tone: "no", title: OUTCOME_TEXTS.no_flow.why, body };
 }
 
 function paidStep(payment: Payment): Step {
@@ -182,7 +189,7 @@ function Candidates({ candidates }: { candidates: readonly Candidate[] }) {
       {candidates.map(({ ref, source, partner_id }) => (
         <li>
           <Mark yes={partner_id !== null} /> <code>{ref}</code>, {CANDIDATE_TEXTS[source]}
-          {partner_id === null ? ": no partner's" : ""}
+          {partner_id === null ? ": matches no partner" : ""}
         </li>
       ))}
     </ul>
@@ -218,28 +225,63 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
   };
 }
 
-function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate): Step {
-  const money = moneyOf(payment);
+function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate, tried: Child): Step {
   const matched = decision.flows.find((flow) => flow.matched);
-  const title =
-    rate.source === "flow"
-      ? `The flow “${matched?.name ?? decision.flow_id ?? ""}” applies: ${rateText(rate, money)}`
-      : `${rate.source === "partner" ? "The partner's own rate" : "The program's rate"} applies: ${rateText(rate, money)}`;
+  const named =
+    rate.source === "flow" ? `The flow “${matched?.name ?? decision.flow_id ?? ""}”` : SOURCE_TEXTS[rate.source];
+  const { group_slug = null } = decision;
   return {
     tone: "yes",
-    title,
-    body: <FlowsTried flows={decision.flows} money={money} />,
+    title: `${named} applies: ${rateText(rate, moneyOf(payment))}`,
+    body: (
+      <>
+        {group_slug === null ? null : (
+          <p class="muted">
+            The partner was in the group <code>{group_slug}</code> then.
+          </p>
+        )}
+        {tried}
+      </>
+    ),
   };
 }
 
-function FlowsTried({ flows, money }: { flows: readonly FlowTrace[]; money: MoneyFormat }) {
-  if (flows.length === 0) return <p class="muted">There was no active flow.</p>;
+function holdStep({ source, days }: Hold, rows: TraceProps["rows"]): Step {
+  const row = rows.find(({ kind }) => kind !== "clawback");
+  const of = { flow: "flow", group: "partner's group", program: "program" }[source];
+  return {
+    tone: "neutral",
+    title: `It is held for ${plural(days, "day")}, by the ${of}`,
+    body:
+      row?.hold_until == null ? null : (
+        <p class="muted">
+          Payable from <When at={row.hold_until} />
+        </p>
+      ),
+  };
+}
+
+interface TriedProps {
+  payment: Payment;
+  decision: PaymentDecision;
+  later: TraceProps["later"];
+}
+
+function FlowsTried({ payment, decision: { flows }, later }: TriedProps) {
   return (
-    <ul class="flows-tried">
-      {flows.map((flow) => (
-        <FlowTried flow={flow} money={money} />
-      ))}
-    </ul>
+    <>
+      {flows.length === 0 ? (
+        <p class="muted">There was no active flow to try.</p>
+      ) : (
+        <ul class="flows-tried">
+          {flows.map((flow) => (
+            <FlowTried flow={flow} money={moneyOf(payment)} />
+          ))}
+        </ul>
+      )}
+      <Unknowns payment={payment} flows={flows} />
+      {later ? <LaterFlows payment={payment} {...later} /> : null}
+    </>
   );
 }
 
@@ -254,7 +296,7 @@ function FlowTried({ flow, money }: { flow: FlowTrace; money: MoneyFormat }) {
           {flow.conditions.map((condition) => (
             <li>
               <Mark yes={condition.held} /> {conditionText(condition, money)}
-              {condition.held ? "" : `; it was ${conditionValueText(condition.field, condition.saw, money)}`}
+              {`; it was ${conditionValueText(condition.field, condition.saw, money)}`}
             </li>
           ))}
         </ul>
@@ -284,7 +326,9 @@ function sumStep(payment: Payment, decision: PaymentDecision, rate: Rate, rows: 
     title: rows.length > 1 ? `So the payment earns ${amount}` : `So the commission is ${amount}`,
     body: (
       <p class="sum">
-        {decision.base_cents === undefined ? null : "Only the products that the flow names count. "}
+        {decision.base_cents === undefined
+          ? null
+          : `Of ${money(payment.txn_amount_cents)}, ${money(decision.base_cents)} is for the products that the flow counts. `}
         {rate.action_type === "percentage"
           ? `${rate.action_value}\u00a0% of ${rest} = ${amount}`
           : `${money(rate.action_value)} flat${adjusted_cents > 0 ? `, of ${rest}` : ""} = ${amount}`}

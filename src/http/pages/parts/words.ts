@@ -7,6 +7,7 @@ import {
   type ConditionTrace,
   type ConditionValue,
 } from "../../../domain/condition.ts";
+import type { Rate } from "../../../domain/commission.ts";
 import type { FlowEvent, Skip } from "../../../domain/flow.ts";
 import { isCents } from "../../../domain/money.ts";
 import type { Outcome } from "../../../domain/payment.ts";
@@ -201,6 +202,15 @@ export const FIELD_TEXTS: Record<Condition["field"], string> = {
   months_since_first_payment: "Months since the customer's first payment",
   new_customer: "The customer is new",
   ref_source: "Referred by",
+};
+
+/** The owner of the rate that decided a payment. */
+export const SOURCE_TEXTS: Record<Rate["source"], string> = {
+  flow: "The flow's rate",
+  partner: "The partner's own rate",
+  group: "The rate of the partner's group",
+  program: "The program's rate",
+  manual: "Entered by hand",
 };
 
 /** Why a flow was not compared with a payment. */

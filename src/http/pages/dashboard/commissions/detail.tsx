@@ -13,8 +13,16 @@ import { IfMay } from "../../rights.tsx";
 const AT = "/dashboard/commissions";
 
 /** A commission: its calculation, its status and its actions. */
-export function CommissionDetail({ story, now }: { story: CommissionDetail; now: string }) {
-  const { commission, partner, payment, payout, rows } = story;
+export function CommissionDetail({
+  story,
+  time_zone,
+  now,
+}: {
+  story: CommissionDetail;
+  time_zone: string;
+  now: string;
+}) {
+  const { commission, partner, payment, payout, rows, later_flows } = story;
   const review = reviewText(commission);
   return (
     <>
@@ -61,6 +69,7 @@ export function CommissionDetail({ story, now }: { story: CommissionDetail; now:
               rows={rows}
               current={commission.id}
               partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+              later={{ flows: later_flows, time_zone }}
             />
           ) : (
             <p>{commission.note ?? "It was added by hand."}</p>

@@ -175,6 +175,6 @@ async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) 
         <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
       ) : null,
     },
-    <CommissionDetail story={story} now={iso(c.var.now)} />,
+    <CommissionDetail story={story} time_zone={c.var.session.program.time_zone} now={iso(c.var.now)} />,
   );
 }

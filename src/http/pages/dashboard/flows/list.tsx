@@ -29,7 +29,7 @@ import { conditionText, EVENT_TEXTS } from "../../parts/words.ts";
 import { ActionLink, IfMay, useMay } from "../../rights.tsx";
 import { FlowFields, flowForm, flowInput, flowValues, formOf, NEW_FLOW, typedFlow, type FlowValues } from "./form.tsx";
 import { isPreview, previewPage } from "../rules/apply-from.tsx";
-import { SimulationResult, nameSimulation, type ShownSimulation } from "../rules/simulation.tsx";
+import { SimulationResult, nameSimulation, periodText, type ShownSimulation } from "../rules/simulation.tsx";
 import type * as z from "zod";
 import { sentFields } from "../../act.ts";
 import { Notice } from "../../parts/notice.tsx";
@@ -81,7 +81,9 @@ export const flows = new Hono<PageEnv>()
   .get("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
     const values = flowValues(flow, c.var.session.program);
-    const action_value = c.req.query("action_value");
+    const { action_value, apply_from } = c.req.query();
+    // The links of traces preview the flow from a payment's day on.
+    if (apply_from !== undefined) return save(c, flow, formOf({ ...values, apply_from }));
     if (action_value === undefined) return editPage(c, { flow, values, shown: formOfFlow(c).columns(flow) });
     return save(c, flow, formOf({ ...values, action_value }));
   })
@@ -108,9 +110,12 @@ export const flows = new Hono<PageEnv>()
   })
   .get("/:id/delete", async (c) => {
     const { id, name } = await getFlow(c.var.ctx, c.req.param("id"));
+    const without = { flow_id: id, flow: { active: false }, last: SIMULATED };
+    const simulation = await nameSimulation(c, await simulateFlow(c.var.ctx, without));
     return formPage(
       c,
       {
+        above: <SimulationResult of={simulation} texts={textsOf(simulation, "Without this flow")} />,
         ...{ title: `Delete ${name}`, heading: `Delete “${name}”?`, at: AT },
         ...{ back: { href: `${AT}/${id}`, label: name }, submit: "Delete the flow", kind: "danger", cancel: "Keep it" },
       },
@@ -272,16 +277,18 @@ function rateOf({ event, action_type, action_value }: Flow): Shown {
   return { event, action_type, action_value };
 }
 
-function textsOf({ simulation, count }: ShownSimulation) {
+function textsOf(shown: ShownSimulation, after = "With this flow") {
+  const { simulation, count } = shown;
   const looked = plural(simulation.payments.length, "payment");
+  const bounds = `They were ${periodText(shown)}.${simulation.more ? " Older payments are left out." : ""}`;
   return {
     title: "Preview: nothing is saved yet",
     none: "There are no payments to test it on yet",
     same: `It would not have changed any of the last ${looked}`,
-    summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount.`,
-    changed: "Payments that would have earned a different amount",
+    summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount. ${bounds}`,
+    changed: "Payments under another rule",
     before: "As it was",
-    after: "With this flow",
+    after,
   };
 }
 

@@ -114,7 +114,8 @@ export const payments = listPage(LIST, {
   },
 })
   .get("/:id", async (c) => {
-    const { payment, commissions } = await getPayment(c.var.ctx, c.req.param("id"));
+    const { payment, commissions, later_flows } = await getPayment(c.var.ctx, c.req.param("id"));
+    const { time_zone } = c.var.session.program;
     const names = await readPartnerNames(c.var.ctx, [payment.partner_id]);
     const partner = payment.partner_id === null ? undefined : names.get(payment.partner_id);
     const isFinal = payment.outcome !== null && FINAL.includes(payment.outcome);
@@ -136,6 +137,7 @@ export const payments = listPage(LIST, {
           payment={payment}
           rows={commissions}
           partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+          later={{ flows: later_flows, time_zone }}
         />
         {commissions.length === 1 && commissions[0] ? (
           <p class="more">

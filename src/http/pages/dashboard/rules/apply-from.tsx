@@ -89,7 +89,8 @@ export async function previewPage(c: Context<PageEnv>, { at, action, fields, sub
   );
 }
 
-function textsOf({ simulation, count }: ShownSimulation, day: string) {
+function textsOf(shown: ShownSimulation, day: string) {
+  const { simulation, count } = shown;
   const { payments, more } = simulation;
   const looked = more
     ? `the newest ${plural(payments.length, "payment")} since ${day}`
@@ -100,7 +101,7 @@ function textsOf({ simulation, count }: ShownSimulation, day: string) {
     none: `There are no payments since ${day}. It will apply to payments of that time that arrive later.`,
     same: `It changes none of ${looked}.${older}`,
     summary: `Of ${looked}, ${countText(count)} ${count === 1 ? "earns" : "earn"} a different amount.${older}`,
-    changed: "Payments that earn a different amount",
+    changed: "Payments under another rule",
     before: "Now",
     after: "Applied",
   };

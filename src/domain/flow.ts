@@ -122,9 +122,43 @@ export function matchFlow(flows: readonly Flow[], subject: FlowSubject): { flow:
 
 /** Active flows in the order of evaluation. Ids contain the time, so they order flows of one millisecond. */
 export function sortFlows(flows: readonly Flow[]): Flow[] {
-  return flows
-    .filter((flow) => flow.active)
-    .toSorted((a, b) => b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id));
+  return flows.filter((flow) => flow.active).toSorted(compareFlows);
+}
+
+/** The distance of priorities that are given anew, which leaves room between them. */
+const STEP = 10;
+
+type Ordered = Pick<Flow, "id" | "priority" | "created_at">;
+
+/**
+ * The priorities that change so that the flows are tried in this order (FLOW-2): that of one flow if the others keep
+ * their order and there is room, else those of all.
+ */
+export function prioritiesInOrder(flows: readonly Ordered[]): Map<string, number> {
+  for (const [i, moved] of flows.entries()) {
+    const rest = flows.toSpliced(i, 1);
+    const priority = priorityBetween(flows[i - 1], flows[i + 1]);
+    if (priority === null || !isInOrder(rest)) continue;
+    const all = flows.with(i, { ...moved, priority });
+    if (isInOrder(all)) return new Map([[moved.id, priority]]);
+  }
+  return new Map(flows.map(({ id }, i) => [id, (flows.length - i) * STEP]));
+}
+
+function priorityBetween(above: Ordered | undefined, below: Ordered | undefined): number | null {
+  if (!above) return below ? Math.floor(below.priority) + STEP : null;
+  if (!below) return Math.ceil(above.priority) - STEP;
+  const middle = (above.priority + below.priority) / 2;
+  const whole = Math.round(middle);
+  return whole < above.priority && whole > below.priority ? whole : middle;
+}
+
+function isInOrder(flows: readonly Ordered[]): boolean {
+  return flows.every((flow, i) => i === 0 || compareFlows(flows[i - 1]!, flow) < 0);
+}
+
+function compareFlows(a: Ordered, b: Ordered): number {
+  return b.priority - a.priority || compare(a.created_at, b.created_at) || compare(a.id, b.id);
 }
 
 function traceFlow(flow: Flow, subject: FlowSubject): FlowTrace {

@@ -9,7 +9,7 @@ import type { Detailed as ClaimDetailed, Listed as ClaimListed } from "../../src
 import type { Listed as CommissionListed } from "../../src/http/pages/dashboard/commissions/columns.tsx";
 import type { Listed as CustomerListed } from "../../src/http/pages/dashboard/customers.tsx";
 import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboard/webhooks/detail.tsx";
-import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows/list.tsx";
+import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows/table.tsx";
 import type { Listed as CodeListed } from "../../src/http/pages/dashboard/partners/codes.tsx";
 import type { Detailed as PartnerDetailed } from "../../src/http/pages/dashboard/partners/detail.tsx";
 import type { Listed as PartnerListed } from "../../src/http/pages/dashboard/partners/list.tsx";
@@ -136,14 +136,15 @@ const OWN_CODE: Marks<OwnCode> = alike("code");
 const FLOW_LISTED: Marks<FlowListed> = {
   id: "as it is",
   name: { to: "Marked flow" },
-  event: { to: "lead_created", reads: "every lead", where: { conditions: "[]" } },
+  event: { to: "lead_created", reads: "each lead", where: { conditions: "[]" } },
   action_type: { to: "flat", reads: "USD" },
   action_value: { to: 41.5, reads: 'value="41.5"' },
   conditions: { to: '[{"field":"partner_slug","op":"eq","value":"marked-condition"}]', reads: "marked-condition" },
-  priority: { to: 4_321 },
   active: { to: 0, reads: "Switch on" },
-  starts_at: { ...at, reads: "From" },
-  ends_at: { ...at, reads: "Until" },
+  base: "decides",
+  hold_days: { to: 41, reads: "41 days" },
+  starts_at: { ...at, reads: "made from", where: { ends_at: null } },
+  ends_at: { ...at, reads: "made until", where: { starts_at: null } },
   currency: { to: "CHF", reads: "CHF" },
 };
 const ENDPOINT_LISTED: Marks<EndpointListed> = {

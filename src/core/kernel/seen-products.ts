@@ -1,12 +1,9 @@
 /** The products that payments contain, for the editor of flows (PRODUCT-1). */
 import { sql, type SQL } from "drizzle-orm";
-import { atMost, literals } from "../../db/client.ts";
-import { selectRows, text } from "../../db/rows.ts";
+import { atMost } from "../../db/client.ts";
 import { products } from "../../db/schema.ts";
-import { isList, type Condition } from "../../domain/condition.ts";
 import type { Fact } from "../../domain/fact.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
-import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import type { ProgramCtx, Reader, Statement } from "./context.ts";
 import type { Product } from "./rows.ts";
@@ -43,41 +40,15 @@ export function recordProducts(
 
 /** Lists the products and prices seen in payments, the last seen first, at most `MAX_PRODUCTS`. */
 export async function listProducts(ctx: Reader): Promise<Product[]> {
-  const [rows] = await ctx.read(
-    ctx.db
-      .select()
-      .from(products)
-      .where(sql`${products.program_id} = ${ctx.programId}`)
-      .orderBy(sql`${products.last_seen_at} desc`, products.provider, products.id)
-      .limit(atMost(MAX_PRODUCTS)),
-  );
+  const [rows] = await ctx.read(selectProducts(ctx));
   return rows;
 }
 
-/** A remark about a saved flow: it may be a mistake, but need not be. */
-export interface Warning {
-  /** The field of the request. */
-  path: string;
-  message: string;
-}
-
-/** The products in conditions that no payment has contained yet. */
-export async function warnOfProducts(ctx: Reader, conditions: readonly Condition[]): Promise<Warning[]> {
-  const asked = conditions.flatMap(({ field, value }, i) =>
-    field === "product_id" ? (isList(value) ? value : [value]).map((id) => ({ id: String(id), i })) : [],
-  );
-  if (asked.length === 0) return [];
-  const [unseen] = await ctx.read(
-    selectRows(
-      ctx.db,
-      { id: text },
-      sql`select distinct value as id from json_each(${JSON.stringify(asked.map(({ id }) => id))}) a
-        where not exists (select 1 from products p where p.program_id = ${ctx.programId}
-          and p.provider in ${literals(PROVIDER_NAMES)} and p.id = a.value)`,
-    ),
-  );
-  const ids = new Set(unseen.map(({ id }) => id));
-  return asked.flatMap(({ id, i }) =>
-    ids.has(id) ? [{ path: `conditions.${i}.value`, message: `No payment has contained ${id} yet.` }] : [],
-  );
+export function selectProducts(ctx: Reader) {
+  return ctx.db
+    .select()
+    .from(products)
+    .where(sql`${products.program_id} = ${ctx.programId}`)
+    .orderBy(sql`${products.last_seen_at} desc`, products.provider, products.id)
+    .limit(atMost(MAX_PRODUCTS));
 }

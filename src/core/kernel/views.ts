@@ -3,7 +3,7 @@
 import { VISITOR, type Actor } from "../../domain/actor.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { EVENTS, EventPayloads, OutboundEventType } from "../../domain/event.ts";
-import type { Warning } from "./seen-products.ts";
+import type { Warning } from "./condition-names.ts";
 import { givenConditions } from "../../domain/flow.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import { bySecretSet } from "../../providers/registry.ts";

@@ -9,9 +9,8 @@ import { iso, nextStamp } from "../../lib/time.ts";
 import type { InputOf } from "../../resources/field.ts";
 import type { FLOW } from "../../resources/flow.ts";
 import { changesOf } from "../kernel/changes.ts";
-import { commit } from "../kernel/commit.ts";
-import type { Write } from "../kernel/commit.ts";
-import { warnOfProducts, type Warning } from "../kernel/seen-products.ts";
+import { commit, type Write } from "../kernel/commit.ts";
+import { readConditionNames, warnOfUnknown, type Warning } from "../kernel/condition-names.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Flow } from "../kernel/rows.ts";
@@ -36,48 +35,65 @@ export type FlowPatch = { [K in keyof FlowInput]?: FlowInput[K] | undefined };
  * past the limit
  */
 export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): Promise<SavedFlow> {
-  const { ctx, saved } = await untilWon(async () => {
+  return addFlows(caller, [input], input, ([saved]) => saved!);
+}
+
+/** Adds several rules in one transaction: all, or none. Among equal priorities the first is tried first (FLOW-18). */
+export function createFlows(caller: Caller, inputs: readonly FlowInput[], from: ApplyFrom): Promise<SavedFlow[]> {
+  return addFlows(caller, inputs, from, (saved) => saved);
+}
+
+/** `resultOf` is what the verb returns, and what a repeated request is answered with. */
+async function addFlows<Result>(
+  caller: Caller,
+  inputs: readonly FlowInput[],
+  { apply_from }: ApplyFrom,
+  resultOf: (saved: SavedFlow[]) => Result,
+): Promise<Result> {
+  const { ctx, result } = await untilWon(async () => {
     const [ctx, [held]] = await prove(caller, countFlows(caller));
-    if ((held?.flows ?? 0) >= MAX_FLOWS) throw tooManyFlows();
-    const from = appliedFrom(ctx, input.apply_from, true);
-    if ((input.hold_days ?? null) !== null) requireScope(ctx, "payouts");
-    const stamp = iso(ctx.now);
-    const event = input.event ?? "transaction_completed";
-    const flow: Flow = {
-      id: newId("flow", ctx.now),
-      program_id: ctx.program.id,
-      name: input.name,
-      event,
-      action_type: input.action_type,
-      action_value: input.action_value,
-      conditions: storedConditions(event, input.conditions ?? []),
-      priority: input.priority ?? 0,
-      active: input.active ?? true,
-      hold_days: input.hold_days ?? null,
-      starts_at: input.starts_at ?? null,
-      ends_at: input.ends_at ?? null,
-      currency: currencyOfFlow(input, ctx.program.currency),
-      base: input.base ?? "payment",
-      created_at: stamp,
-      updated_at: stamp,
-    };
-    refuseSenseless(flow);
-    const saved = { ...flow, warnings: await warnOfProducts(ctx, givenConditions(flow)) };
+    if ((held?.flows ?? 0) + inputs.length > MAX_FLOWS) throw tooManyFlows();
+    const from = appliedFrom(ctx, apply_from, true);
+    if (inputs.some(({ hold_days = null }) => hold_days !== null)) requireScope(ctx, "payouts");
+    const ids = inputs.map(() => newId("flow", ctx.now)).toSorted();
+    const made = inputs.map((input, i) => newFlow(ctx, ids[i]!, input));
+    for (const flow of made) refuseSenseless(flow);
+    const all = made.flatMap(givenConditions);
+    const names = await readConditionNames(ctx, all);
+    const result = resultOf(made.map((flow) => ({ ...flow, warnings: warnOfUnknown(names, givenConditions(flow)) })));
     await commit(ctx, {
       writes: [
-        { statement: ctx.db.insert(flows).values(flow) },
+        ...made.map((flow) => ({ statement: ctx.db.insert(flows).values(flow) })),
         // The limit also holds for concurrent requests: the loser reads again, and then finds it reached.
-        refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${flow.program_id}) > ${MAX_FLOWS}`),
-        ...comparePayments(ctx, flow),
-        ...applyFrom(ctx, { source: "flow", flow }, from),
+        refuseWhere(ctx, sql`(select count(*) from flows where program_id = ${ctx.program.id}) > ${MAX_FLOWS}`),
+        ...comparePayments(ctx, all),
+        ...made.flatMap((flow) => applyFrom(ctx, { source: "flow", flow }, from)),
       ],
-      occurrences: [{ type: "flow.created", payload: { ...payloadOf(flow), ...from } }],
-      result: saved,
+      occurrences: made.map((flow) => ({ type: "flow.created", payload: { ...payloadOf(flow), ...from } })),
+      result,
     });
-    return { ctx, saved };
+    return { ctx, result };
   });
-  await settleApplied(ctx, input);
-  return saved;
+  await settleApplied(ctx, { apply_from });
+  return result;
+}
+
+function newFlow(ctx: ProgramCtx, id: string, input: FlowInput): Flow {
+  const stamp = iso(ctx.now);
+  const event = input.event ?? "transaction_completed";
+  return {
+    ...{ id, program_id: ctx.program.id, name: input.name, event },
+    ...{ action_type: input.action_type, action_value: input.action_value },
+    conditions: storedConditions(event, input.conditions ?? []),
+    priority: input.priority ?? 0,
+    active: input.active ?? true,
+    hold_days: input.hold_days ?? null,
+    starts_at: input.starts_at ?? null,
+    ends_at: input.ends_at ?? null,
+    currency: currencyOfFlow(input, ctx.program.currency),
+    base: input.base ?? "payment",
+    ...{ created_at: stamp, updated_at: stamp },
+  };
 }
 
 /** Lists all flows of the program in the order of their evaluation, including inactive ones. */
@@ -128,7 +144,8 @@ export async function updateFlow(
     const changed = { ...given, event, currency, conditions: storedConditions(event, conditions) };
     const flow: Flow = { ...before, ...changed, updated_at: nextStamp(before.updated_at, ctx.now) };
     refuseSenseless(flow);
-    const saved = { ...flow, warnings: await warnOfProducts(ctx, givenConditions(flow)) };
+    const names = await readConditionNames(ctx, givenConditions(flow));
+    const saved = { ...flow, warnings: warnOfUnknown(names, givenConditions(flow)) };
     await commit(ctx, {
       writes: [
         {
@@ -138,7 +155,7 @@ export async function updateFlow(
             .where(and(owned(ctx, id), eq(flows.updated_at, before.updated_at))),
           expect: 1,
         },
-        ...comparePayments(ctx, flow),
+        ...comparePayments(ctx, givenConditions(flow)),
         ...applyFrom(ctx, { source: "flow", flow }, from),
       ],
       occurrences: [
@@ -170,9 +187,9 @@ export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   });
 }
 
-/** Has settlings read as many of a customer's payments as the flow compares; those that run by now read again. */
-function comparePayments(ctx: ProgramCtx, flow: Flow): Write[] {
-  const most = paymentsCompared(givenConditions(flow));
+/** Has settlings read as many of a customer's payments as flows compare; those that run by now read again. */
+function comparePayments(ctx: ProgramCtx, conditions: readonly Condition[]): Write[] {
+  const most = paymentsCompared(conditions);
   if (most <= ctx.program.payments_compared) return [];
   const { id } = ctx.program;
   return [
@@ -192,7 +209,7 @@ function countFlows(ctx: Reader) {
 }
 
 /** A flow with only the conditions that the owner gave. */
-function asGiven(flow: Flow): Flow {
+export function asGiven(flow: Flow): Flow {
   return { ...flow, conditions: givenConditions(flow) };
 }
 
@@ -205,7 +222,7 @@ function tooManyFlows() {
   return invalidField("flows", `A program has at most ${MAX_FLOWS} flows.`);
 }
 
-function payloadOf(flow: Flow): EventPayloads["flow.created"] {
+export function payloadOf(flow: Flow): EventPayloads["flow.created"] {
   const { id: flow_id, name, event, action_type, action_value, priority, active } = flow;
   const { starts_at, ends_at, currency, hold_days, base } = flow;
   return {

@@ -42,6 +42,8 @@ export const FLASH = {
     off: "Endpoint disabled.",
   },
   flows: {
+    added_all: "The flows were added. They decide payments from now on.",
+    ordered: "The order was changed. It counts for payments from now on.",
     deleted: "Flow deleted. Its commissions stay.",
     active: "The flow is active.",
     inactive: "The flow is switched off.",

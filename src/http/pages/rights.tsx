@@ -72,7 +72,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...["GET /partners/groups/new", "POST /partners/groups/new", "POST /partners/groups/:id"],
     "POST /partners/groups/:id/default",
     ...["GET /partners/groups/:id/delete", "POST /partners/groups/:id/delete"],
-    ...["GET /flows/new", "POST /flows/new", "POST /flows/:id", "POST /flows/:id/switch"],
+    ...["GET /flows/new", "POST /flows/new", "POST /flows/order", "POST /flows/:id", "POST /flows/:id/switch"],
     ...["GET /flows/:id/delete", "POST /flows/:id/delete"],
     "POST /integration/check",
     "POST /integration/:provider/reconcile",

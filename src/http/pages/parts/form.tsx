@@ -45,13 +45,17 @@ interface FormProps extends Children {
   /** The purpose in words, if it needs a fresh proof: "make a key". */
   to?: string;
   class?: string;
+  /** For controls outside of it. */
+  id?: string;
+  /** The script follows the input with the sentence of the reply. */
+  live?: boolean;
 }
 
 /**
  * A form that posts, with its token and problems. Hidden without the right (TEAM-1): `action` if such members see its
  * page. A missing fresh proof replaces it by a link (PROOF-3).
  */
-export function Form({ action, problems, values, multipart, readable, preview, shown, to, ...rest }: FormProps) {
+export function Form({ action, problems, values, multipart, readable, preview, live, shown, to, ...rest }: FormProps) {
   const sending = useSending(action);
   const children = <FieldsOf {...{ values, problems }}>{rest.children}</FieldsOf>;
   if (sending === "unproven") {
@@ -75,9 +79,11 @@ export function Form({ action, problems, values, multipart, readable, preview, s
       method="post"
       action={action}
       class={rest.class}
+      id={rest.id}
       enctype={multipart ? "multipart/form-data" : undefined}
       novalidate={true}
       data-preview={preview ? "" : undefined}
+      data-live={live ? "" : undefined}
     >
       <CsrfField />
       {shown === undefined ? null : <input type="hidden" name={SHOWN_FIELD} value={JSON.stringify(shown)} />}
@@ -141,7 +147,8 @@ interface FieldProps {
   maxlength?: number;
   accept?: string;
   /** The id of a list of suggestions. */
-  list?: string;
+  list?: string | undefined;
+  autofocus?: boolean | undefined;
   /** Shown after the field: a unit such as % or a currency. */
   unit?: string;
   class?: string;
@@ -175,6 +182,16 @@ export function Field({ name, label, problems, hint, unit, value, ...input }: Fi
   );
 }
 
+export function Datalist({ id, options }: { id: string; options: readonly Option[] }) {
+  return (
+    <datalist id={id}>
+      {options.map(({ value, label }) => (
+        <option value={value}>{label === value ? null : label}</option>
+      ))}
+    </datalist>
+  );
+}
+
 /** Related fields with a heading, in two columns if there is room; a text of several lines spans both. */
 export function FieldGroup({ name, children }: Children & { name: string }) {
   return (
@@ -198,10 +215,13 @@ interface SelectProps {
   problems?: Problems | undefined;
   hint?: Child;
   class?: string;
+  /** Distinguishes this field from others with the same name. */
+  id?: string;
+  autofocus?: boolean | undefined;
 }
 
-export function SelectField({ name, label, options, value, problems, hint, ...rest }: SelectProps) {
-  const { id, described, other, shown, ...marked } = useField(name, { problems, hint, value });
+export function SelectField({ name, label, options, value, problems, hint, autofocus, ...rest }: SelectProps) {
+  const { id, described, other, shown, ...marked } = useField(rest.id ?? name, { problems, hint, value });
   const labelOf = (chosen: string) => options.find((option) => option.value === chosen)?.label ?? chosen;
   const problem = other === undefined ? marked.problem : meanwhileText(labelOf(other.value), other.by);
   return (
@@ -210,6 +230,7 @@ export function SelectField({ name, label, options, value, problems, hint, ...re
       <select
         id={id}
         name={name}
+        autofocus={autofocus}
         aria-invalid={problem === undefined ? undefined : "true"}
         aria-describedby={described}
       >

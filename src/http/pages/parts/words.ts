@@ -232,7 +232,7 @@ export const OP_TEXTS: Record<Condition["op"], string> = {
   not_in: "is none of",
 };
 
-const REF_KIND_TEXTS: Record<RefKind, string> = {
+export const REF_KIND_TEXTS: Record<RefKind, string> = {
   link: "a link",
   code: "a promotion code",
   api: "your server",

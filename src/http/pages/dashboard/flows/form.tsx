@@ -1,30 +1,51 @@
+/** A flow as a form: its values as texts, and back. The fields are in `fields.tsx`. */
 import type { FlowInput } from "../../../../core/programs/flows.ts";
-import type { Flow, Product, Program } from "../../../../core/kernel/rows.ts";
+import type { Flow, Group, Product, Program } from "../../../../core/kernel/rows.ts";
 import {
   CONDITION_FIELDS,
   CONDITION_OPS,
+  conditionProblem,
   FIELD_RULES,
   isList,
+  MAX_VALUES,
   type Condition,
   type ConditionField,
+  type ConditionOp,
   type ConditionValue,
 } from "../../../../domain/condition.ts";
 import {
+  actionProblem,
+  currencyOfFlow,
   FLOW_ACTION_TYPES,
   FLOW_BASES,
   FLOW_EVENTS,
   givenConditions,
   MAX_CONDITIONS,
-  type FlowBase,
 } from "../../../../domain/flow.ts";
+import { MAX_HOLD_DAYS } from "../../../../domain/group.ts";
 import { dayIn, isDate, laterDate, startOfDateIn, startOfDayIn } from "../../../../domain/time-zone.ts";
 import { iso } from "../../../../lib/time.ts";
 import type { EditForm } from "../../edits.ts";
 import { FormFields, moneyValue, parseMoney } from "../../forms.ts";
-import { Checkbox, Field, SelectField } from "../../parts/form.tsx";
-import { providerText } from "../../parts/figures.tsx";
-import { EVENT_TEXTS, FIELD_TEXTS, OP_TEXTS } from "../../parts/words.ts";
-import { ApplyFromField, applyFromInput } from "../rules/apply-from.tsx";
+import type { Ruled } from "../../parts/flow-sentence.tsx";
+import { applyFromInput } from "../rules/apply-from.tsx";
+
+/** A condition as its row shows it: one text a value. */
+export interface ConditionRow {
+  field: string;
+  op: string;
+  values: string[];
+}
+
+/** The values that the form offers by name. */
+export interface Choices {
+  products: readonly Product[];
+  groups: readonly Group[];
+  /** The labels of the products by id. */
+  labels: Labels;
+}
+
+type Labels = ReadonlyMap<string, string>;
 
 /** A flow as its form shows it: amounts with the decimals of its currency, else the program's. */
 export interface FlowValues {
@@ -39,12 +60,13 @@ export interface FlowValues {
   ends_at: string;
   currency: string;
   base: string;
-  conditions: { field: string; op: string; value: string }[];
+  conditions: ConditionRow[];
+  /** The rate of a second flow for later payments; of a new flow only. */
+  then_value: string;
+  /** Whether another new flow gives nothing for all other payments. */
+  only: boolean;
   apply_from: string;
 }
-
-const SPARE_ROWS = 2;
-const EMPTY_ROW = { field: "", op: "eq", value: "" };
 
 export const NEW_FLOW: FlowValues = {
   name: "",
@@ -59,12 +81,14 @@ export const NEW_FLOW: FlowValues = {
   currency: "",
   base: "payment",
   conditions: [],
+  then_value: "",
+  only: false,
   apply_from: "",
 };
 
 type Setting = Pick<Program, "currency" | "time_zone">;
 
-export function flowValues(flow: Flow, program: Setting): FlowValues {
+export function flowValues(flow: Flow, program: Setting, labels: Labels = new Map()): FlowValues {
   const currency = flow.currency ?? program.currency;
   const isFlat = flow.action_type === "flat";
   return {
@@ -82,9 +106,9 @@ export function flowValues(flow: Flow, program: Setting): FlowValues {
     conditions: givenConditions(flow).map(({ field, op, value }) => ({
       field,
       op,
-      value: conditionText(field, value, currency),
+      values: (isList(value) ? value : [value]).map((one) => valueText(field, one, currency, labels)),
     })),
-    apply_from: "",
+    ...{ then_value: "", only: false, apply_from: "" },
   };
 }
 
@@ -111,27 +135,53 @@ function typedLimit(fields: FormFields, limit: Limit, { time_zone }: Setting): s
   return iso(start);
 }
 
-/** A value of a condition as a person types it; a list is separated by commas. */
-function conditionText(field: ConditionField, value: ConditionValue, currency: string): string {
-  if (isList(value)) return value.map((one) => conditionText(field, one, currency)).join(", ");
+type Single = Exclude<ConditionValue, readonly unknown[]>;
+
+/** A value of a condition as the form shows it: a product by its label. */
+function valueText(field: ConditionField, value: Single, currency: string, labels: Labels): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return FIELD_RULES[field].value === "amount" ? moneyValue(Number(value), currency) : String(value);
+  if (FIELD_RULES[field].value === "amount") return moneyValue(Number(value), currency);
+  return (field === "product_id" ? labels.get(String(value)) : undefined) ?? String(value);
+}
+
+/** The labels of products by id: the name, with the id if the name alone is ambiguous. */
+export function productLabels(products: readonly Product[]): Labels {
+  const names = new Map(products.map(({ id, name }) => [id, name ?? id]));
+  const uses = Map.groupBy(
+    [...names].flatMap(([id, name]) => (id === name ? [id] : [id, name])),
+    (text) => text.toLowerCase(),
+  );
+  return new Map(
+    [...names].map(([id, name]) => [id, uses.get(name.toLowerCase())?.length === 1 ? name : `${name} (${id})`]),
+  );
 }
 
 /** The value of a condition for the API's schemas; a text that does not fit the field is refused there. */
-function typedValue({ field, op, value }: FlowValues["conditions"][number], currency: string): unknown {
-  const type = CONDITION_FIELDS.some((one) => one === field) ? FIELD_RULES[field as ConditionField].value : "text";
+function typedValue(
+  { field, op, values }: ConditionRow,
+  currency: string,
+  labels: Labels,
+): { op: string; value: unknown } {
+  const type = isField(field) ? FIELD_RULES[field].value : "text";
   const single = (text: string) => {
     if (type === "amount") return parseMoney(text, currency);
     if (type === "count") return /^\d{1,15}$/.test(text.trim()) ? Number(text) : text;
-    return type === "flag" ? (FLAGS.get(text.trim().toLowerCase()) ?? text) : text;
+    if (type === "flag") return FLAGS.get(text.trim().toLowerCase()) ?? text;
+    if (field !== "product_id") return text;
+    return [...labels].find(([, label]) => label.toLowerCase() === text.toLowerCase())?.[0] ?? text;
   };
-  if (op !== "in" && op !== "not_in") return single(value);
-  return value
-    .split(",")
-    .map((one) => one.trim())
-    .filter(Boolean)
-    .map(single);
+  const given = values.filter((value) => value !== "");
+  // Several values make a list of what had one.
+  const several = given.length > 1 ? LIST_OPS[op] : undefined;
+  if (several !== undefined || op === "in" || op === "not_in") return { op: several ?? op, value: given.map(single) };
+  return { op, value: single(given[0] ?? "") };
+}
+
+/** The operators of a list for those of one value. */
+export const LIST_OPS: Partial<Record<string, ConditionOp>> = { eq: "in", neq: "not_in" };
+
+export function isField(field: string): field is ConditionField {
+  return CONDITION_FIELDS.some((one) => one === field);
 }
 
 const FLAGS = new Map([
@@ -175,27 +225,38 @@ export function typedFlow(fields: FormFields, stored: FlowValues): FlowValues {
     currency: fields.given("currency") ?? stored.currency,
     base: fields.given("base") ?? stored.base,
     conditions: typedConditions(fields) ?? stored.conditions,
+    then_value: fields.text("then_value"),
+    only: fields.isTicked("only") ?? false,
     apply_from: fields.text("apply_from"),
   };
 }
 
 /** The fields that the form of these values sends. */
-export function formOf({ active, conditions, ...texts }: FlowValues): FormFields {
+export function formOf({ active, only, conditions, ...texts }: FlowValues): FormFields {
   const data = new FormData();
   for (const [name, value] of Object.entries(texts)) data.set(name, value);
   data.set("active", active ? "on" : "");
-  const rows = conditions.length === 0 ? [EMPTY_ROW] : conditions;
-  for (const [i, row] of rows.entries())
-    for (const [name, value] of Object.entries(row)) data.set(`conditions.${i}.${name}`, value);
+  data.set("only", only ? "on" : "");
+  data.set("conditions", "");
+  for (const [i, { field, op, values }] of conditions.entries()) {
+    data.set(`conditions.${i}.field`, field);
+    data.set(`conditions.${i}.op`, op);
+    for (const value of values) data.append(`conditions.${i}.value`, value);
+  }
   return new FormFields(data);
 }
 
-function typedConditions(fields: FormFields): FlowValues["conditions"] | undefined {
-  if (!fields.has("conditions.0.field")) return undefined;
+/** The conditions of a form, undefined if it has no place for them. Each line of a value is a value. */
+function typedConditions(fields: FormFields): ConditionRow[] | undefined {
+  if (!fields.has("conditions") && !fields.has("conditions.0.field")) return undefined;
   const rows = Array.from({ length: MAX_CONDITIONS }, (_, i) => ({
     field: fields.text(`conditions.${i}.field`),
     op: fields.text(`conditions.${i}.op`),
-    value: fields.text(`conditions.${i}.value`),
+    values: fields
+      .all(`conditions.${i}.value`)
+      .flatMap((value) => value.split("\n"))
+      .map((value) => value.trim())
+      .slice(0, MAX_VALUES + 1),
   }));
   return rows.filter(({ field }) => field !== "");
 }
@@ -204,6 +265,7 @@ function typedConditions(fields: FormFields): FlowValues["conditions"] | undefin
 export function flowInput(
   fields: FormFields,
   program: Setting,
+  labels: Labels,
 ): Record<keyof FlowInput, unknown> & { apply_from?: string } {
   const currency = fields.text("currency").toUpperCase() || program.currency;
   const isFlat = fields.text("action_type") === "flat";
@@ -220,135 +282,35 @@ export function flowInput(
     ends_at: typedLimit(fields, "ends_at", program),
     currency: fields.has("currency") ? fields.text("currency").toUpperCase() || null : undefined,
     base: fields.given("base"),
-    conditions: typedConditions(fields)?.map((row) => ({ ...row, value: typedValue(row, currency) })),
+    conditions: typedConditions(fields)?.map((row) => ({ field: row.field, ...typedValue(row, currency, labels) })),
     ...applyFromInput(fields, program),
   };
 }
 
-interface FlowFieldsProps {
-  values: FlowValues;
-  /** The program's. */
-  currency: string;
-  /** Those seen in payments. */
-  products: readonly Product[];
+/** The rule of a form for its sentence: without what is missing or invalid. */
+export function ruledOf(values: FlowValues, program: Setting, labels: Labels): Ruled {
+  const fields = formOf(values);
+  const input = flowInput(fields, program, labels);
+  const conditions = (input.conditions as Condition[]).filter(isCondition);
+  const [action_type, base, event] = [
+    FLOW_ACTION_TYPES.find((one) => one === values.action_type) ?? "percentage",
+    FLOW_BASES.find((one) => one === values.base) ?? "payment",
+    FLOW_EVENTS.find((one) => one === values.event) ?? "transaction_completed",
+  ];
+  const action_value = Number(values.action_value === "" ? Number.NaN : input.action_value);
+  const currency = /^[A-Z]{3}$/.test(String(input.currency)) ? String(input.currency) : null;
+  const days = Number(values.hold_days === "" ? Number.NaN : values.hold_days);
+  const time = (at: unknown) => (typeof at === "string" && Number.isFinite(Date.parse(at)) ? at : null);
+  return {
+    ...{ action_type, base, event, conditions },
+    action_value: actionProblem({ action_type, action_value }) === null ? action_value : null,
+    currency: currencyOfFlow({ action_type, currency, conditions }, program.currency),
+    hold_days: Number.isInteger(days) && days >= 0 && days <= MAX_HOLD_DAYS ? days : null,
+    ...{ starts_at: time(input.starts_at), ends_at: time(input.ends_at) },
+  };
 }
 
-export function FlowFields({ values: { conditions, starts_at, ends_at }, currency, products }: FlowFieldsProps) {
-  const typeOf = (limit: string) => (limit === "" || isDate(limit) ? "date" : "text");
-  return (
-    <>
-      <Field name="name" label="Name" required={true} maxlength={200} />
-      <SelectField
-        name="event"
-        label="Applies to"
-        options={FLOW_EVENTS.map((value) => ({ value, label: EVENT_TEXTS[value].of }))}
-        hint="Flows for leads pay a flat amount, and can only check the customer's e-mail or the partner's slug."
-      />
-      <div class="fields two">
-        <SelectField
-          name="action_type"
-          label="The partner gets"
-          options={FLOW_ACTION_TYPES.map((value) => ({
-            value,
-            label: value === "percentage" ? "a percentage of the payment" : "a flat amount",
-          }))}
-        />
-        <Field
-          name="action_value"
-          label="Amount"
-          required={true}
-          inputmode="decimal"
-          hint="Percent, or an amount such as 5.00."
-        />
-      </div>
-      <ConditionFields {...{ conditions, products }} />
-      <SelectField
-        name="base"
-        label="What counts"
-        options={FLOW_BASES.map((value) => ({ value, label: BASE_TEXTS[value] }))}
-      />
-      <Field
-        name="currency"
-        label="Currency"
-        maxlength={3}
-        placeholder="any"
-        hint={`A flow with an amount, flat or in a condition, applies to payments in one currency: ${currency} unless you name another. Payments in other currencies go on to the next flow.`}
-      />
-      <div class="fields two">
-        <Field name="starts_at" label="First day" type={typeOf(starts_at)} hint="Empty: from any time." />
-        <Field name="ends_at" label="Last day" type={typeOf(ends_at)} hint="Empty: without end." />
-      </div>
-      <Field
-        name="priority"
-        label="Priority"
-        inputmode="decimal"
-        hint="Highest first. The first flow whose conditions all match applies."
-      />
-      <Field
-        name="hold_days"
-        label="Days on hold"
-        inputmode="numeric"
-        hint="How long its commissions wait before time approves them. Empty: the days of the partner's group, or of the program."
-      />
-      <Checkbox name="active" label="Active" hint="Only active flows apply." />
-      <ApplyFromField />
-    </>
-  );
-}
-
-function ConditionFields({ conditions, products }: Pick<FlowFieldsProps, "products"> & Pick<FlowValues, "conditions">) {
-  const rows = [...conditions, ...Array.from({ length: SPARE_ROWS }, () => EMPTY_ROW)].slice(0, MAX_CONDITIONS);
-  return (
-    <fieldset>
-      <legend>Conditions (all must match)</legend>
-      <div class="rows">
-        {rows.map((row, i) => (
-          <ConditionRow row={row} index={i} />
-        ))}
-      </div>
-      <p class="hint">
-        Choose “no condition” to remove a row. A flow without conditions applies to every payment or lead. Separate
-        several values by commas. Saving adds {SPARE_ROWS} more rows; {MAX_CONDITIONS} are possible.
-      </p>
-      <Products products={products} />
-    </fieldset>
-  );
-}
-
-/** Suggestions for the values of conditions. */
-function Products({ products }: Pick<FlowFieldsProps, "products">) {
-  return (
-    <>
-      {products.length > 0 ? (
-        <p class="hint">A product or price is its provider's id. Type a name to choose among those in past payments.</p>
-      ) : null}
-      <datalist id="products">
-        {products.map(({ id, name, provider }) => (
-          <option value={id}>{[name, providerText(provider)].filter(Boolean).join(", ")}</option>
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-const FIELD_OPTIONS = [
-  { value: "", label: "no condition" },
-  ...CONDITION_FIELDS.map((value) => ({ value, label: FIELD_TEXTS[value] })),
-];
-const BASE_TEXTS: Record<FlowBase, string> = {
-  payment: "the whole payment",
-  matching_items: "the products that the conditions name",
-};
-const OP_OPTIONS = CONDITION_OPS.map((value) => ({ value, label: OP_TEXTS[value] }));
-
-function ConditionRow({ row, index }: { row: typeof EMPTY_ROW; index: number }) {
-  const name = (part: keyof Condition) => `conditions.${index}.${part}`;
-  const label = (text: string) => <span class="visually-hidden">{`Condition ${index + 1}: ${text}`}</span>;
-  return (
-    <div class="row">
-      <SelectField name={name("field")} label={label("field")} options={FIELD_OPTIONS} value={row.field} />
-      <SelectField name={name("op")} label={label("comparison")} options={OP_OPTIONS} value={row.op} />
-      <Field name={name("value")} label={label("value")} value={row.value} required={true} list="products" />
-    </div>
-  );
+function isCondition({ field, op, value }: Condition): boolean {
+  const isEmpty = isList(value) ? value.length === 0 : value === "";
+  return isField(field) && CONDITION_OPS.includes(op) && !isEmpty && conditionProblem({ field, op, value }) === null;
 }

@@ -1,90 +1,97 @@
 import { type Context, Hono } from "hono";
-import { listProducts, warnOfProducts } from "../../../../core/kernel/seen-products.ts";
-import { createFlow, deleteFlow, getFlow, listFlows, updateFlow } from "../../../../core/programs/flows.ts";
+import {
+  readChoices,
+  readConditionNames,
+  warnOfUnknown,
+  type ConditionNames,
+  type Warning,
+} from "../../../../core/kernel/condition-names.ts";
+import { reorderFlows } from "../../../../core/programs/flow-order.ts";
+import { createFlows, deleteFlow, getFlow, listFlows, updateFlow } from "../../../../core/programs/flows.ts";
 import type { Flow, Program } from "../../../../core/kernel/rows.ts";
-import type { Shown } from "../../../../core/kernel/stale.ts";
+import { StaleChange, type Shown } from "../../../../core/kernel/stale.ts";
 import { simulateFlow } from "../../../../core/programs/simulate.ts";
+import type { Condition } from "../../../../domain/condition.ts";
 import { actionOf, flowProblem, givenConditions } from "../../../../domain/flow.ts";
 import { flowCreate } from "../../../api/flows.ts";
-import { settingOf } from "../../../../domain/amount.ts";
 import type { PageEnv } from "../../../session.ts";
-import { iso } from "../../../../lib/time.ts";
 import { refusedEdit, sentEdit, readShown, type EditForm } from "../../edits.ts";
-import { dateText } from "../../locale.ts";
-import {
-  CHECK_FIELDS,
-  type FormFields,
-  moneyValue,
-  parseInput,
-  problemsOf,
-  type Parsed,
-  type Problems,
-} from "../../forms.ts";
+import { CHECK_FIELDS, type FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../../forms.ts";
 import { framed, formPage } from "../../framed.tsx";
-import { ActionButton, Form, Actions, Hidden } from "../../parts/form.tsx";
-import { Badge, countText, moneyText, plural, rateText, type MoneyFormat } from "../../parts/figures.tsx";
+import { Form, Actions, Hidden } from "../../parts/form.tsx";
+import { countText, plural, rateText } from "../../parts/figures.tsx";
+import { flowSentence, Sentence } from "../../parts/flow-sentence.tsx";
 import { Preview, PreviewPlace } from "../../parts/preview.tsx";
-import { Empty, Table } from "../../parts/table.tsx";
-import { conditionText, EVENT_TEXTS } from "../../parts/words.ts";
-import { ActionLink, IfMay, useMay } from "../../rights.tsx";
-import { FlowFields, flowForm, flowInput, flowValues, formOf, NEW_FLOW, typedFlow, type FlowValues } from "./form.tsx";
+import { Empty } from "../../parts/table.tsx";
+import { EVENT_TEXTS } from "../../parts/words.ts";
+import { ActionLink, IfMay } from "../../rights.tsx";
+import { CHANGE, changeForm, type Focus } from "./conditions.tsx";
+import { FlowFields } from "./fields.tsx";
+import {
+  flowForm,
+  flowInput,
+  flowValues,
+  formOf,
+  NEW_FLOW,
+  productLabels,
+  ruledOf,
+  typedFlow,
+  type Choices,
+  type FlowValues,
+} from "./form.tsx";
+import { afterwards, newFlows } from "./new-flows.ts";
+import { Starts, startValues } from "./starts.tsx";
+import { AT, FlowTable, moneyFormat } from "./table.tsx";
 import { isPreview, previewPage } from "../rules/apply-from.tsx";
 import { SimulationResult, nameSimulation, periodText, type ShownSimulation } from "../rules/simulation.tsx";
 import type * as z from "zod";
 import { sentFields } from "../../act.ts";
-import { Notice } from "../../parts/notice.tsx";
 import { FLASH, addressWithNote } from "../../flash.ts";
 
-const AT = "/dashboard/flows";
 /** The most recent payments that a preview covers. */
 const SIMULATED = 500;
 
 /** `/dashboard/flows` (PAGE-7): list, edit, simulate. */
 export const flows = new Hono<PageEnv>()
-  .get("/", async (c) => {
-    const list = await listFlows(c.var.ctx);
-    const { program } = c.var.session;
-    const addLink = (text: string) => (
-      <ActionLink class="button primary" href={`${AT}/new`}>
-        {text}
-      </ActionLink>
-    );
-    const head = {
-      lede: `Rules for special rates, tried from the top. The first match applies; otherwise the partner's own rate, or the program's ${program.default_commission_pct} %.`,
-      actions: addLink("Add flow"),
-    };
-    return framed(
-      c,
-      { title: "Flows", at: AT, previews: true, done: FLASH.flows, head },
-      <>
-        <section class="card flush">
-          {list.length === 0 ? (
-            <Empty title="No flows yet" action={addLink("Add your first flow")}>
-              Every payment earns the partner's own rate or the program's. Add a flow for exceptions, such as a higher
-              rate for large payments.
-            </Empty>
-          ) : (
-            <FlowTable flows={list} program={program} />
-          )}
-        </section>
-        <PreviewPlace />
-      </>,
-    );
+  .get("/", (c) => listPage(c))
+  .post("/order", async (c) => {
+    const fields = await sentFields(c);
+    const shown = fields.text("order").split(",");
+    const move = fields.text("move");
+    const order = fields.has("to") ? fields.text("to").split(",") : movedBy(shown, move);
+    try {
+      await reorderFlows(c.var.ctx, order, shown);
+    } catch (error) {
+      if (!(error instanceof StaleChange)) return listPage(c, problemsOf(error));
+      const message = "Somebody changed the order or the flows meanwhile. This is the order now: move the flow again.";
+      return listPage(c, { message, fields: {} });
+    }
+    const moved = move === "" ? "" : `&moved=${encodeURIComponent(move)}`;
+    return c.redirect(`${AT}?done=ordered${moved}`, 303);
   })
-  .get("/new", (c) => editPage(c, { flow: null, values: NEW_FLOW }))
-  .post("/new", async (c) =>
-    save(c, null, await sentFields(c), async (input) => {
-      const flow = await createFlow(c.var.ctx, input);
-      return c.redirect(addressWithNote(`${AT}/${flow.id}`, doneOf(input, "added")), 303);
-    }),
-  )
+  .get("/new", async (c) => {
+    const start = c.req.query("start");
+    const values = startValues(start, await listFlows(c.var.ctx), c.var.session.program);
+    return editPage(c, { flow: null, values, start });
+  })
+  .post("/new", async (c) => {
+    const fields = await sentFields(c);
+    return save(c, null, fields, async (input) => {
+      const { apply_from, ...first } = input;
+      const inputs = await newFlowsOf(c, first, fields);
+      const [flow] = await createFlows(c.var.ctx, inputs, { apply_from });
+      const note = doneOf(input, inputs.length > 1 ? "added_all" : "added");
+      return c.redirect(addressWithNote(inputs.length > 1 && note !== "applied" ? AT : `${AT}/${flow!.id}`, note), 303);
+    });
+  })
   .get("/:id", async (c) => {
     const flow = await getFlow(c.var.ctx, c.req.param("id"));
-    const values = flowValues(flow, c.var.session.program);
+    const choices = await choicesOf(c);
+    const values = flowValues(flow, c.var.session.program, choices.labels);
     const { action_value, apply_from } = c.req.query();
     // The links of traces preview the flow from a payment's day on.
     if (apply_from !== undefined) return save(c, flow, formOf({ ...values, apply_from }));
-    if (action_value === undefined) return editPage(c, { flow, values, shown: formOfFlow(c).columns(flow) });
+    if (action_value === undefined) return editPage(c, { flow, values, choices, shown: formOfFlow(c).columns(flow) });
     return save(c, flow, formOf({ ...values, action_value }));
   })
   .post("/:id", async (c) => {
@@ -130,7 +137,7 @@ export const flows = new Hono<PageEnv>()
 type Input = z.output<typeof flowCreate>;
 type Saved = "added" | "saved" | "applied";
 
-function doneOf({ apply_from }: Input, done: Saved): Saved {
+function doneOf<Done extends string>({ apply_from }: Input, done: Done): Done | "applied" {
   return apply_from === undefined ? done : "applied";
 }
 
@@ -156,12 +163,16 @@ async function save(
   verb?: (input: Input) => Promise<Response>,
 ): Promise<Response> {
   const { program } = c.var.session;
-  const values = typedFlow(fields, flow ? flowValues(flow, program) : NEW_FLOW);
+  const choices = await choicesOf(c);
+  const { labels } = choices;
+  const values = typedFlow(fields, flow ? flowValues(flow, program, labels) : NEW_FLOW);
   const edit = flow ? sentEdit(formOfFlow(c), flow, fields) : undefined;
   const shown = edit?.shown;
-  if (fields.has("back")) return editPage(c, { flow, values, shown });
-  const parsed = parseFlow(flowInput(fields, program));
-  if (!parsed.ok) return editPage(c, { flow, values, shown, problems: parsed.problems });
+  if (fields.has("back")) return editPage(c, { flow, values, choices, shown });
+  if (verb && fields.has(CHANGE))
+    return editPage(c, { flow, ...changeForm(values, fields.text(CHANGE)), choices, shown });
+  const parsed = parseFlow(flowInput(fields, program, labels));
+  if (!parsed.ok) return editPage(c, { flow, values, choices, shown, problems: parsed.problems });
   try {
     const { apply_from, ...typed } = parsed.value;
     const rule = { flow: typed, ...(flow ? { flow_id: flow.id } : {}) };
@@ -172,12 +183,13 @@ async function save(
     if (verb && !fields.has("simulate")) return await verb(parsed.value);
     const simulation = await nameSimulation(c, await simulateFlow(c.var.ctx, { ...rule, last: SIMULATED }));
     if (!verb && flow) return await ratePage(c, flow, { value: values.action_value, typed, simulation });
-    return await editPage(c, { flow, values, shown, simulation });
+    return await editPage(c, { flow, values, choices, shown, simulation });
   } catch (error) {
-    if (!edit) return editPage(c, { flow, values, problems: problemsOf(error) });
+    if (error instanceof WrongForm) return editPage(c, { flow, values, choices, problems: error.problems });
+    if (!edit) return editPage(c, { flow, values, choices, problems: problemsOf(error) });
     const again = await refusedEdit(c, formOfFlow(c), edit, error);
-    const asTyped = typedFlow(again.fields ?? fields, flowValues(again.row, program));
-    return editPage(c, { flow: again.row, values: asTyped, shown: again.shown, problems: again.problems });
+    const asTyped = typedFlow(again.fields ?? fields, flowValues(again.row, program, labels));
+    return editPage(c, { flow: again.row, values: asTyped, choices, shown: again.shown, problems: again.problems });
   }
 }
 
@@ -189,6 +201,29 @@ function parseFlow(input: unknown): Parsed<Input> {
   return { ok: false, problems: { message: CHECK_FIELDS, fields } };
 }
 
+/** A form that is refused for a field that is not a flow's. */
+class WrongForm extends Error {
+  readonly problems: Problems;
+  constructor(path: string, message: string) {
+    super(message);
+    this.problems = { message: CHECK_FIELDS, fields: { [path]: message } };
+  }
+}
+
+/** The flows that the form of a new one makes. @throws {WrongForm} */
+async function newFlowsOf(c: Context<PageEnv>, first: Omit<Input, "apply_from">, fields: FormFields) {
+  const { inputs, problem } = newFlows(first, fields, await listFlows(c.var.ctx), c.var.session.program);
+  if (problem) throw new WrongForm(problem.path, problem.message);
+  const later = inputs.length > 1 ? flowProblem(inputs[1]!) : null;
+  if (later) throw new WrongForm(later.path === "action_value" ? "then_value" : later.path, later.message);
+  return inputs;
+}
+
+async function choicesOf(c: Context<PageEnv>): Promise<Choices> {
+  const read = await readChoices(c.var.ctx);
+  return { ...read, labels: productLabels(read.products) };
+}
+
 function formOfFlow(c: Context<PageEnv>): EditForm<Flow> {
   return flowForm(c.var.session.program);
 }
@@ -196,20 +231,28 @@ function formOfFlow(c: Context<PageEnv>): EditForm<Flow> {
 interface Edited {
   flow: Flow | null;
   values: FlowValues;
+  choices?: Choices;
   problems?: Problems | undefined;
   /** The form's original content, for a changed flow. */
   shown?: Shown | undefined;
   simulation?: ShownSimulation;
+  focus?: Focus;
+  /** The ready-made start of a new flow. */
+  start?: string | undefined;
 }
 
 function addressOf(flow: Flow | null): string {
   return flow ? `${AT}/${flow.id}` : `${AT}/new`;
 }
 
-async function editPage(c: Context<PageEnv>, { flow, values, problems, shown, simulation }: Edited) {
-  const products = await listProducts(c.var.ctx);
-  const warnings = flow && !problems ? await warnOfProducts(c.var.ctx, givenConditions(flow)) : [];
-  const { currency } = c.var.session.program;
+async function editPage(
+  c: Context<PageEnv>,
+  { flow, values, problems, shown, simulation, focus, start, ...given }: Edited,
+) {
+  const { program } = c.var.session;
+  const choices = given.choices ?? (await choicesOf(c));
+  const warnings = problems ? [] : await warnOf(c, choices, ruledOf(values, program, choices.labels).conditions);
+  const { currency } = program;
   const actions = flow ? (
     <ActionLink class="button danger" href={`${AT}/${flow.id}/delete`}>
       Delete
@@ -222,12 +265,20 @@ async function editPage(c: Context<PageEnv>, { flow, values, problems, shown, si
       ...{ done: simulation || !flow ? {} : savedTexts(flow), head: { back: { href: AT, label: "Flows" }, actions } },
     },
     <>
-      {warnings.map(({ message }) => (
-        <Notice tone="warn">{message} Check the product's id.</Notice>
-      ))}
+      {flow ? null : <Starts at={`${AT}/new`} chosen={start} />}
       {simulation ? <SimulationResult of={simulation} texts={textsOf(simulation)} /> : null}
-      <Form {...{ problems, values, shown }} action={addressOf(flow)} readable={true} class="card stack form-wide">
-        <FlowFields {...{ values, currency, products }} />
+      <Form
+        {...{ problems, values, shown }}
+        action={addressOf(flow)}
+        readable={true}
+        live={true}
+        class="card stack form-wide"
+      >
+        <FlowFields
+          {...{ values, currency, choices, focus }}
+          isNew={flow === null}
+          sentences={<Sentences {...{ values, choices, program, warnings }} />}
+        />
         <IfMay right="manage">
           <Actions submit={flow ? "Save" : "Add flow"} cancel={{ href: AT, label: "Cancel" }}>
             <button type="submit" name="simulate" value="yes">
@@ -237,6 +288,51 @@ async function editPage(c: Context<PageEnv>, { flow, values, problems, shown, si
         </IfMay>
       </Form>
     </>,
+  );
+}
+
+function namesOf({ labels, groups }: Choices): ConditionNames {
+  return { products: labels, groups: new Map(groups.map(({ slug, name }) => [slug.toLowerCase(), name])) };
+}
+
+/** Remarks about the conditions; reads only if the choices, which are the newest, lack a value. */
+async function warnOf(c: Context<PageEnv>, choices: Choices, conditions: readonly Condition[]): Promise<Warning[]> {
+  if (warnOfUnknown(namesOf(choices), conditions).length === 0) return [];
+  return warnOfUnknown(await readConditionNames(c.var.ctx, conditions), conditions);
+}
+
+interface SentencesProps {
+  values: FlowValues;
+  choices: Choices;
+  program: Program;
+  warnings: readonly Warning[];
+}
+
+/** The flows of a form in words, and remarks about them. */
+function Sentences({ values, choices, program, warnings }: SentencesProps) {
+  const { labels } = choices;
+  const names = namesOf(choices);
+  const rule = ruledOf(values, program, labels);
+  const later = values.then_value === "" ? null : afterwards(rule.conditions);
+  const rules = later
+    ? [rule, { ...ruledOf({ ...values, action_value: values.then_value }, program, labels), conditions: later }]
+    : [rule];
+  return (
+    <>
+      {rules.map((one) => (
+        <p>
+          <Sentence of={flowSentence(one, { ...program, names })} />
+        </p>
+      ))}
+      {values.only ? (
+        <p>
+          Everything else earns <strong>nothing</strong>.
+        </p>
+      ) : null}
+      {warnings.map(({ message }) => (
+        <p class="warning">{message} It can be saved. Check the name or id.</p>
+      ))}
+    </>
   );
 }
 
@@ -292,106 +388,43 @@ function textsOf(shown: ShownSimulation, after = "With this flow") {
   };
 }
 
-/** Amounts of a flow are in its currency. */
-function moneyFormat({ currency }: Pick<Flow, "currency">, program: Program): MoneyFormat {
-  return (amount_cents) => moneyText(settingOf({ ...program, currency: currency ?? program.currency }, amount_cents));
+/** The order of flows after a button; a move past an end changes nothing. */
+function movedBy(shown: readonly string[], move: string): string[] {
+  const [way, id = ""] = move.split(":");
+  const at = shown.indexOf(id);
+  const to = at + (way === "up" ? -1 : 1);
+  if (at === -1 || to < 0 || to >= shown.length) return [...shown];
+  return shown.toSpliced(at, 1).toSpliced(to, 0, id);
 }
 
-export type Listed = Pick<
-  Flow,
-  | "id"
-  | "name"
-  | "event"
-  | "action_type"
-  | "action_value"
-  | "conditions"
-  | "priority"
-  | "active"
-  | "starts_at"
-  | "ends_at"
-  | "currency"
->;
-
-function FlowTable({ flows: shown, program }: { flows: readonly Listed[]; program: Program }) {
-  return (
-    <Table
-      label="Flows in the order in which they are tried"
-      columns={[
-        { label: "Flow" },
-        { label: "If" },
-        { label: "Priority", align: "end" },
-        { label: "Status" },
-        { label: "Pays" },
-        { label: "Switch", hidden: true },
-      ]}
-      rows={shown.map((flow) => [
-        <a href={`${AT}/${flow.id}`}>{flow.name}</a>,
-        <Conditions flow={flow} program={program} />,
-        String(flow.priority),
-        <Badge state={flow.active ? "active" : "off"} />,
-        <Pays flow={flow} program={program} />,
-        <ActionButton
-          action={`${AT}/${flow.id}/switch`}
-          values={{ active: String(!flow.active) }}
-          label={
-            <>
-              {flow.active ? "Switch off" : "Switch on"}
-              <span class="visually-hidden"> {flow.name}</span>
-            </>
-          }
-        />,
-      ])}
-    />
+async function listPage(c: Context<PageEnv>, problems?: Problems) {
+  const list = await listFlows(c.var.ctx);
+  const names = await readConditionNames(c.var.ctx, list.flatMap(givenConditions));
+  const { program } = c.var.session;
+  const addLink = (text: string) => (
+    <ActionLink class="button primary" href={`${AT}/new`}>
+      {text}
+    </ActionLink>
   );
-}
-
-/** The rate of a flow as a form; the next page first previews the change. */
-function Pays({ flow, program }: { flow: Listed; program: Program }) {
-  const currency = flow.currency ?? program.currency;
-  if (!useMay("manage")) return <>{rateText(actionOf(flow), moneyFormat(flow, program))}</>;
-  const isFlat = flow.action_type === "flat";
-  return (
-    <form method="get" action={`${AT}/${flow.id}`} class="inline" data-preview="">
-      <input
-        name="action_value"
-        value={isFlat ? moneyValue(flow.action_value, currency) : String(flow.action_value)}
-        inputmode="decimal"
-        size={6}
-        maxlength={20}
-        autocomplete="off"
-        aria-label={`How much ${flow.name} pays`}
-      />
-      <span class="unit">{isFlat ? currency : "%"}</span>
-      <button type="submit" class="quiet">
-        Preview<span class="visually-hidden"> {flow.name}</span>
-      </button>
-    </form>
-  );
-}
-
-function Conditions({ flow, program }: { flow: Listed; program: Program }) {
-  const { every, name } = EVENT_TEXTS[flow.event];
-  const money = moneyFormat(flow, program);
-  const texts = [
-    ...givenConditions(flow).map((condition) => conditionText(condition, money)),
-    ...(flow.currency === null || flow.event === "lead_created" ? [] : [`The payment is in ${flow.currency}`]),
-    ...(flow.starts_at === null ? [] : [`From ${dateText(flow.starts_at, program.time_zone)}`]),
-    ...(flow.ends_at === null ? [] : [`Until ${dateText(lastInstant(flow.ends_at), program.time_zone)}`]),
-  ];
-  if (texts.length === 0) return <span class="muted">{every}</span>;
-  return (
+  const head = {
+    lede: `Rules for special rates, tried from the top. The first match applies; otherwise the partner's own rate, or the program's ${program.default_commission_pct} %.`,
+    actions: addLink("Add flow"),
+  };
+  return framed(
+    c,
+    { title: "Flows", at: AT, previews: true, done: FLASH.flows, head, problems },
     <>
-      {flow.event === "transaction_completed" ? null : <span class="second">{name}</span>}
-      <ul class="plain-list">
-        {texts.map((text) => (
-          <li>{text}</li>
-        ))}
-      </ul>
-    </>
+      <section class="card flush">
+        {list.length === 0 ? (
+          <Empty title="No flows yet" action={addLink("Add your first flow")}>
+            Every payment earns the partner's own rate or the program's. Add a flow for exceptions, such as a higher
+            rate for large payments.
+          </Empty>
+        ) : (
+          <FlowTable flows={list} names={names} program={program} problems={problems} moved={c.req.query("moved")} />
+        )}
+      </section>
+      <PreviewPlace />
+    </>,
   );
-}
-
-/** The last instant before a time: a flow that ends at midnight counts to the end of the day before. */
-function lastInstant(at: string): string {
-  return iso(Date.parse(at) - 1);
 }

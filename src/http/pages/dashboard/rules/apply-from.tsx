@@ -40,7 +40,7 @@ export function isPreview(fields: FormFields): boolean {
 }
 
 /** The buttons and the token of every form. */
-const NOT_TYPED = new Set([CSRF_FIELD, FORM_FIELD, MADE_FOR_FIELD, "apply", "back", "simulate"]);
+const NOT_TYPED = new Set([CSRF_FIELD, FORM_FIELD, MADE_FOR_FIELD, "apply", "back", "simulate", "action"]);
 
 interface Applied {
   at: NavigationPlace;

@@ -89,7 +89,7 @@ interface MinimumFieldsRowProps {
 function MinimumFieldsRow({ row, index, problems }: MinimumFieldsRowProps) {
   const label = (text: string) => <span class="visually-hidden">{`Minimum ${index + 1}: ${text}`}</span>;
   return (
-    <div class="row pair">
+    <div class="pair">
       <Field
         name={nameOf(index, "currency")}
         label={label("currency")}

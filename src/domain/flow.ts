@@ -125,7 +125,7 @@ export function sortFlows(flows: readonly Flow[]): Flow[] {
   return flows.filter((flow) => flow.active).toSorted(compareFlows);
 }
 
-/** The distance of priorities that are given anew, which leaves room between them. */
+/** The distance between renumbered priorities, which leaves room for others. */
 const STEP = 10;
 
 type Ordered = Pick<Flow, "id" | "priority" | "created_at">;

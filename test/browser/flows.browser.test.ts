@@ -1,5 +1,5 @@
 /**
- * An owner's rules in the editor of flows, made as a person makes them, and what payments then earn (PAGE-33 to PAGE-35,
+ * An owner's rules, made in the editor of flows as a person makes them, and their effect on payments (PAGE-33 to PAGE-35,
  * FLOW-18).
  */
 import assert from "node:assert/strict";
@@ -32,14 +32,18 @@ class Owner {
       name: "Flows",
       owner_email,
       domain: "shop.example",
-      default_commission_pct: 10,
     });
+    await program.api("PATCH", "/programs/me", { default_commission_pct: 10 });
     const { id } = await program.api("POST", "/partners", { email: `ada-${made}@partners.example`, slug: "ada" });
     await program.api("PATCH", `/partners/${id}`, { status: "active" });
     await program.api(
       "POST",
       "/track/sale",
-      sale("earlier", { amount_cents: 100, items: [{ product_id: "pro", amount_cents: 100 }] }),
+      sale("earlier", {
+        customer: { id: "cus_0" },
+        amount_cents: 100,
+        items: [{ product_id: "pro", amount_cents: 100 }],
+      }),
     );
     const page = await world.visitor({ scripts, isApart: true });
     await signInOwner(world, page, owner_email);
@@ -110,11 +114,14 @@ interface Payment {
 
 const DAY = 86_400_000;
 
+/** Sales are in their order, 10 ms apart. */
+let sold = 0;
+
 /** A sale of the partner's customer, just after the flow was made. */
 function sale(external_id: string, fields: Record<string, unknown> = {}) {
   return {
     ...{ external_id, amount_cents: 10_000, currency: "USD", net_of_tax: true, ref: "ada" },
-    ...{ customer: { id: "cus_1" }, ...ago(-1 / 86_400), ...fields },
+    ...{ customer: { id: "cus_1" }, ...ago(-(1 + sold++ / 100) / 86_400), ...fields },
   };
 }
 
@@ -122,7 +129,7 @@ const ago = (days: number) => ({ occurred_at: new Date(Date.now() - days * DAY).
 const of = (product_id: string) => ({ items: [{ product_id, amount_cents: 10_000 }] });
 /** A customer who paid before the partner referred them. */
 const OLD = { customer: { id: "cus_old" } };
-/** Payments of before the flow earn the program's 10 %. */
+/** Payments of before the flow earn the program's first rate, 20 %. */
 const existing = () => [
   sale("before", { ...OLD, ...of("pro"), ...ago(40), ref: undefined }),
   sale("after", { ...OLD, ...of("pro") }),
@@ -145,7 +152,7 @@ const SENTENCES: [
       sale("first", { customer: { id: "cus_2" }, ...ago(400) }),
       sale("later", { customer: { id: "cus_2" } }),
     ],
-    [50, 10, 20],
+    [50, 20, 20],
   ],
   ["first payment only", 2, (owner) => owner.link("First payment only"), () => [sale("one"), sale("two")], [30, 0]],
   [
@@ -206,7 +213,7 @@ const SENTENCES: [
       sale("later", { ...of("pro"), customer: { id: "cus_2" } }),
       ...existing(),
     ],
-    [50, 0, 10, 20, null, 0],
+    [50, 0, 20, 20, null, 0],
   ],
 ];
 

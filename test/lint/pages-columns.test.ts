@@ -17,6 +17,7 @@ const NO_ROWS: Record<string, string> = {
   "dashboard/overview/figures.tsx": "sums",
   "dashboard/overview/top.tsx": "sums",
   "dashboard/payouts/chosen.tsx": "chosen payouts by partner and amount",
+  "dashboard/flows/list.tsx": "its rows are in flows/table.tsx",
   "dashboard/payouts/files.tsx": "how many payouts, by currency",
   "dashboard/payouts/new.tsx": "payouts that are no rows yet",
   "dashboard/partners/groups.tsx": "groups, each with its form",

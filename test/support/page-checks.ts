@@ -6,14 +6,14 @@ import { textOf } from "./visitor.ts";
 export const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><b>&amp;{{7*7}}`;
 
 /** Pages on which the script previews the effect of a form. */
-const SHOW_PREVIEWS = ["/dashboard/flows", "/dashboard/partners/import"];
+const SHOW_PREVIEWS = /^\/dashboard\/(?:flows(?:\/new|\/flw_\w+)?|partners\/import)$/;
 
 /** The form of the service's secrets: keys and signing secrets. */
 const SECRET = /\b(?:sk|rk|whsec)_[\w+/=-]{20,}/;
 
 /** The policy of a page, and the headers that keep it from other sites and from caches (PAGE-10). */
 export function expectHeaders(path: string, headers: Headers): void {
-  const previews = SHOW_PREVIEWS.includes(path) ? "; connect-src 'self'" : "";
+  const previews = SHOW_PREVIEWS.test(path) ? "; connect-src 'self'" : "";
   expect(headers.get("content-security-policy")).toBe(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; " +
       `frame-ancestors 'none'; base-uri 'none'${previews}`,

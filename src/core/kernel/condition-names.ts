@@ -17,7 +17,7 @@ export interface ConditionNames {
 
 const NONE: ConditionNames = { products: new Map(), groups: new Map() };
 
-/** Reads the names of the products and groups that these conditions compare, in one query or none. */
+/** Reads the names of the products and groups that these conditions compare, with one query at most. */
 export async function readConditionNames(ctx: Reader, conditions: readonly Condition[]): Promise<ConditionNames> {
   const products = valuesOf(conditions, "product_id");
   const groups = valuesOf(conditions, "partner_group").map((slug) => slug.toLowerCase());
@@ -62,7 +62,7 @@ export interface Warning {
   message: string;
 }
 
-/** The products in conditions that no payment has contained yet, and the slugs that no group has. */
+/** Warns of unknown values in conditions: products that payments have not contained yet, and slugs without a group. */
 export function warnOfUnknown({ products, groups }: ConditionNames, conditions: readonly Condition[]): Warning[] {
   return conditions.flatMap((condition, i) => {
     const path = `conditions.${i}.value`;

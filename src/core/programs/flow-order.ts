@@ -11,7 +11,7 @@ import { pickChanged } from "../kernel/stale.ts";
 import { asGiven, listFlows, payloadOf } from "./flows.ts";
 
 /**
- * Has the flows tried in this order (FLOW-17), which names each of them once: changes as few priorities as that takes.
+ * Changes the order of the flows (FLOW-17) to `order`, which contains the id of each flow once.
  * @throws {StaleChange} if the stored order differs from `shown`, the order on the page.
  */
 export async function reorderFlows(caller: Caller, order: readonly string[], shown: readonly string[]): Promise<void> {

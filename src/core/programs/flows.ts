@@ -38,12 +38,12 @@ export async function createFlow(caller: Caller, input: FlowInput & ApplyFrom): 
   return addFlows(caller, [input], input, ([saved]) => saved!);
 }
 
-/** Adds several rules in one transaction: all, or none. Among equal priorities the first is tried first (FLOW-18). */
+/** Adds several rules in one transaction. Among equal priorities the first is tried first (FLOW-18). */
 export function createFlows(caller: Caller, inputs: readonly FlowInput[], from: ApplyFrom): Promise<SavedFlow[]> {
   return addFlows(caller, inputs, from, (saved) => saved);
 }
 
-/** `resultOf` is what the verb returns, and what a repeated request is answered with. */
+/** `resultOf` makes the verb's result, which also answers a repeated request. */
 async function addFlows<Result>(
   caller: Caller,
   inputs: readonly FlowInput[],

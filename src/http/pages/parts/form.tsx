@@ -45,9 +45,9 @@ interface FormProps extends Children {
   /** The purpose in words, if it needs a fresh proof: "make a key". */
   to?: string;
   class?: string;
-  /** For controls outside of it. */
+  /** Its id, so that controls outside of it can belong to it. */
   id?: string;
-  /** The script follows the input with the sentence of the reply. */
+  /** The script updates the sentence while the form is filled in. */
   live?: boolean;
 }
 

@@ -43,7 +43,7 @@ export function changeForm(values: FlowValues, change: string): { values: FlowVa
     conditions[index] = { ...row, op: LIST_OPS[row.op] ?? row.op, values: [...row.values, ""] };
     focus = index;
   }
-  // The first product in a condition is what counts; without one nothing else can.
+  // A form with its first product counts that product; without products, a flow counts the payment.
   const [had, has] = [hasProduct(values.conditions), hasProduct(conditions)];
   const base = had === has ? values.base : has ? "matching_items" : "payment";
   return { values: { ...values, conditions, base }, focus };

@@ -63,7 +63,7 @@ export interface FlowValues {
   conditions: ConditionRow[];
   /** The rate of a second flow for later payments; of a new flow only. */
   then_value: string;
-  /** Whether another new flow gives nothing for all other payments. */
+  /** Whether a last flow of 0 % is added for all other payments. */
   only: boolean;
   apply_from: string;
 }
@@ -171,7 +171,7 @@ function typedValue(
     return [...labels].find(([, label]) => label.toLowerCase() === text.toLowerCase())?.[0] ?? text;
   };
   const given = values.filter((value) => value !== "");
-  // Several values make a list of what had one.
+  // Several values need the operator of a list.
   const several = given.length > 1 ? LIST_OPS[op] : undefined;
   if (several !== undefined || op === "in" || op === "not_in") return { op: several ?? op, value: given.map(single) };
   return { op, value: single(given[0] ?? "") };
@@ -287,7 +287,7 @@ export function flowInput(
   };
 }
 
-/** The rule of a form for its sentence: without what is missing or invalid. */
+/** The rule of a form for its sentence. Missing and invalid parts are left out. */
 export function ruledOf(values: FlowValues, program: Setting, labels: Labels): Ruled {
   const fields = formOf(values);
   const input = flowInput(fields, program, labels);

@@ -261,7 +261,7 @@ async function editPage(
   return framed(
     c,
     {
-      ...{ title: flow ? flow.name : "Add flow", at: AT, problems },
+      ...{ title: flow ? flow.name : "Add flow", at: AT, previews: true, problems },
       ...{ done: simulation || !flow ? {} : savedTexts(flow), head: { back: { href: AT, label: "Flows" }, actions } },
     },
     <>
@@ -388,7 +388,7 @@ function textsOf(shown: ShownSimulation, after = "With this flow") {
   };
 }
 
-/** The order of flows after a button; a move past an end changes nothing. */
+/** The order of flows after a button; a move past an end does not change it. */
 function movedBy(shown: readonly string[], move: string): string[] {
   const [way, id = ""] = move.split(":");
   const at = shown.indexOf(id);

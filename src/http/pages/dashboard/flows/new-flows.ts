@@ -7,7 +7,7 @@ import { parseMoney, type FormFields } from "../../forms.ts";
 
 const ENDING = ["payment_number", "months_since_first_payment"] as const;
 type Ending = (typeof ENDING)[number];
-/** By how much a limit passes its value: "at most 3" ends at 4. */
+/** The distance of the end from the value: "at most 3" ends at 4. */
 const PAST: Partial<Record<string, number>> = { lt: 0, lte: 1, eq: 1 };
 
 type Compared = Pick<Condition, "field" | "op">;
@@ -50,7 +50,7 @@ export function newFlows(
         problem: { path: "then_value", message: "This needs a condition that ends, such as the first 12 months." },
       };
     const money = parseMoney(then, first.currency ?? program.currency);
-    const action_value = first.action_type === "flat" ? money : Number(then.replace(/\s*%$/, "") || Number.NaN);
+    const action_value = first.action_type === "flat" ? money : Number(then);
     inputs.push({ ...first, name: `${first.name}, afterwards`.slice(0, MAX_NAME), action_value, conditions });
   }
   if (fields.isTicked("only") !== true || first.event === "lead_created") return { inputs };

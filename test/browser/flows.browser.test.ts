@@ -247,7 +247,7 @@ for (const scripts of [true, false]) {
         ...ago(-1 / 86_400),
       };
       await owner.program.api("POST", "/track/lead", lead);
-      const { data } = await owner.program.api<{ data: Commission[] }>("GET", "/commissions?kind=lead");
+      const { data } = await owner.program.api<{ data: Commission[] }>("GET", "/commissions");
       assert.deepEqual(
         data.map(({ amount_cents, currency }) => [amount_cents, currency]),
         [[4_000, "EUR"]],

@@ -62,7 +62,10 @@ const LISTED = 4;
 export function flowSentence(flow: Ruled, setting: Setting): Part[] {
   const all = (field: ConditionField) => flow.conditions.filter((one) => one.field === field);
   const phrasesOf = (field: ConditionField, texts: Texts, conditions = all(field)): Part[][] =>
-    conditions.map(({ op, value }) => [`${texts[op] ?? ""} `, ...valuesOf(flow, field, value, setting)]);
+    mergeExclusions(conditions).map(({ op, value }) => [
+      `${texts[op] ?? ""} `,
+      ...valuesOf(flow, field, value, setting),
+    ]);
   const isOfProducts = flow.base === "matching_items" && flow.action_type === "percentage";
   const counted = all("product_id").filter(({ op }) => isOfProducts && (op === "eq" || op === "in"));
   const ofPayment = [
@@ -144,6 +147,15 @@ function valueText(
   const kind = field === "ref_source" ? REF_KINDS.find((one) => one === value) : undefined;
   if (kind !== undefined) return REF_KIND_TEXTS[kind];
   return field === "currency" ? text.toUpperCase() : text;
+}
+
+/** The conditions, with those that exclude values as one. */
+function mergeExclusions(conditions: readonly Condition[]): Condition[] {
+  const excluding = conditions.filter(({ op }) => op === "neq" || op === "not_in");
+  const [first] = excluding;
+  if (!first) return [...conditions];
+  const value = excluding.flatMap((one) => (isList(one.value) ? one.value : [one.value]));
+  return [...conditions.filter((one) => !excluding.includes(one)), { ...first, op: "not_in", value }];
 }
 
 /** The bounds of whole numbers that conditions leave: at least `from`, less than `to`. */

@@ -11,6 +11,7 @@ import { MAX_CONDITIONS } from "../../../../domain/flow.ts";
 import { PROVIDER_NAMES } from "../../../../providers/registry.ts";
 import { providerText } from "../../parts/figures.tsx";
 import { Datalist, Field, SelectField, TextArea, useProblems, type Option } from "../../parts/form.tsx";
+import { IfMay } from "../../rights.tsx";
 import { FIELD_TEXTS, OP_TEXTS, REF_KIND_TEXTS } from "../../parts/words.ts";
 import { isField, LIST_OPS, type Choices, type ConditionRow, type FlowValues } from "./form.tsx";
 
@@ -86,21 +87,23 @@ export function ConditionFields({ values: { conditions, event }, focus, ...rest 
       {conditions.length >= MAX_CONDITIONS ? (
         <p class="hint">{MAX_CONDITIONS} conditions are the most.</p>
       ) : (
-        <div class="chips" role="group" aria-label="Add a condition">
-          <span class="muted">Add</span>
-          {fields.map((field, i) => (
-            <button
-              type="submit"
-              name={CHANGE}
-              value={`add:${field}`}
-              class="chip"
-              autofocus={focus === "add" && i === 0 ? true : undefined}
-            >
-              <span aria-hidden="true">+ </span>
-              {FIELD_TEXTS[field]}
-            </button>
-          ))}
-        </div>
+        <IfMay right="manage">
+          <div class="chips" role="group" aria-label="Add a condition">
+            <span class="muted">Add</span>
+            {fields.map((field, i) => (
+              <button
+                type="submit"
+                name={CHANGE}
+                value={`add:${field}`}
+                class="chip"
+                autofocus={focus === "add" && i === 0 ? true : undefined}
+              >
+                <span aria-hidden="true">+ </span>
+                {FIELD_TEXTS[field]}
+              </button>
+            ))}
+          </div>
+        </IfMay>
       )}
       <Lists choices={rest.choices} currency={rest.currency} />
     </fieldset>
@@ -157,16 +160,18 @@ function Row({ row, index, isFocused, ...rest }: RowProps) {
       <div class="condition-values">
         <Values {...{ row, index, isFocused }} {...rest} />
       </div>
-      <div class="condition-buttons">
-        {canBeMore ? (
-          <button type="submit" name={CHANGE} value={`or:${index}`} class="quiet">
-            Or…{hidden(` another value of ${of}`)}
+      <IfMay right="manage">
+        <div class="condition-buttons">
+          {canBeMore ? (
+            <button type="submit" name={CHANGE} value={`or:${index}`} class="quiet">
+              Or…{hidden(` another value of ${of}`)}
+            </button>
+          ) : null}
+          <button type="submit" name={CHANGE} value={`remove:${index}`} class="quiet">
+            Remove{hidden(` ${of}`)}
           </button>
-        ) : null}
-        <button type="submit" name={CHANGE} value={`remove:${index}`} class="quiet">
-          Remove{hidden(` ${of}`)}
-        </button>
-      </div>
+        </div>
+      </IfMay>
       {problem === undefined ? null : (
         <p class="problem" id={`f-conditions-${index}-problem`}>
           {problem}

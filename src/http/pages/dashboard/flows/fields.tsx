@@ -3,6 +3,7 @@ import { FLOW_ACTION_TYPES, FLOW_BASES, FLOW_EVENTS, type FlowBase } from "../..
 import { isDate } from "../../../../domain/time-zone.ts";
 import type { Child } from "../../../jsx.ts";
 import { Checkbox, Field, SelectField, useProblems } from "../../parts/form.tsx";
+import { IfMay } from "../../rights.tsx";
 import { EVENT_TEXTS } from "../../parts/words.ts";
 import { ApplyFromField } from "../rules/apply-from.tsx";
 import { CHANGE, ConditionFields, hasProduct, type Focus } from "./conditions.tsx";
@@ -25,17 +26,21 @@ export function FlowFields({ values, choices, currency, isNew, sentences, focus 
   const typeOf = (limit: string) => (limit === "" || isDate(limit) ? "date" : "text");
   return (
     <>
-      <button type="submit" class="visually-hidden" tabindex={-1} aria-hidden="true">
-        Save
-      </button>
+      <IfMay right="manage">
+        <button type="submit" class="visually-hidden" tabindex={-1} aria-hidden="true">
+          Save
+        </button>
+      </IfMay>
       <div class="sentence" role="status" data-sentence="">
         {sentences}
       </div>
-      <noscript>
-        <button type="submit" name={CHANGE} value="show">
-          Update the sentence
-        </button>
-      </noscript>
+      <IfMay right="manage">
+        <noscript>
+          <button type="submit" name={CHANGE} value="show">
+            Update the sentence
+          </button>
+        </noscript>
+      </IfMay>
       <Field name="name" label="Name" required={true} maxlength={200} />
       <ActionFields />
       <ConditionFields {...{ values, choices, focus }} currency={values.currency || currency} />

@@ -22,7 +22,7 @@ export function CommissionDetail({
   time_zone: string;
   now: string;
 }) {
-  const { commission, partner, payment, payout, rows, later_flows } = story;
+  const { commission, payment, payout } = story;
   const review = reviewText(commission);
   return (
     <>
@@ -61,29 +61,36 @@ export function CommissionDetail({
       )}
       <HeldNotice story={story} now={now} />
       <div class="grid wide-left">
-        <section class="card">
-          <h2>Why this amount</h2>
-          {payment ? (
-            <Trace
-              payment={payment}
-              rows={rows}
-              current={commission.id}
-              partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
-              later={{ flows: later_flows, time_zone }}
-            />
-          ) : (
-            <p>{commission.note ?? "It was added by hand."}</p>
-          )}
-          {commission.source_commission_id === null ? null : (
-            <p>
-              It corrects <a href={`${AT}/${commission.source_commission_id}`}>an earlier commission</a> that was
-              already paid or in a payout.
-            </p>
-          )}
-        </section>
+        <Calculation story={story} time_zone={time_zone} />
         <CommissionFacts story={story} />
       </div>
     </>
+  );
+}
+
+function Calculation({ story, time_zone }: { story: CommissionDetail; time_zone: string }) {
+  const { commission, partner, payment, rows, later_flows } = story;
+  return (
+    <section class="card">
+      <h2>Why this amount</h2>
+      {payment ? (
+        <Trace
+          payment={payment}
+          rows={rows}
+          current={commission.id}
+          partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
+          later={{ flows: later_flows, time_zone }}
+        />
+      ) : (
+        <p>{commission.note ?? "It was added by hand."}</p>
+      )}
+      {commission.source_commission_id === null ? null : (
+        <p>
+          It corrects <a href={`${AT}/${commission.source_commission_id}`}>an earlier commission</a> that was already
+          paid or in a payout.
+        </p>
+      )}
+    </section>
   );
 }
 

@@ -57,7 +57,7 @@ const ROOMS: Record<string, string[]> = {
   claims: ["ledger"],
   commissions: ["ledger"],
   customers: ["ledger", "mails"],
-  inbound: ["ledger", "programs"],
+  inbound: ["ledger", "payouts", "programs"],
   partners: ["ledger", "payouts"],
   payouts: ["ledger"],
   imports: ["ledger", "partners", "payouts"],

@@ -47,6 +47,8 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "payout.generated": PayoutPayload;
   "payout.updated": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
+  /** `reference`: of the payment that came back. `failure_code`: `returned`, or the vendor's. */
+  "payout.returned": PayoutPayload & { reference: string | null; failure_code: string | null };
   "payout.exported": { format: string; status: PayoutStatus | null; currency: string | null; count: number };
   /** The rows of a list that a person exported as a file. */
   "list.exported": { list: string; count: number };
@@ -261,6 +263,7 @@ export const EVENTS = {
   "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
+  "payout.returned": { text: "The money of a paid payout came back", isChange: true, data: "Payout" },
   "payout.exported": { text: "A file of payouts was read", isChange: false },
   "list.exported": { text: "A list was read as a file", isChange: false },
   "webhook.refused": { text: "Deliveries of a provider were refused", isChange: false },

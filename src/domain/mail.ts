@@ -36,6 +36,7 @@ export const MAIL_KINDS = {
   payout_generated: { title: "New payout", audiences: ["partner"], may_be_off: true },
   payout_paid: { title: "Payout paid", audiences: ["partner"], may_be_off: true },
   payout_failed: { title: "Payout failed", audiences: ["partner"], may_be_off: true },
+  payout_returned: { title: "Payout returned", audiences: ["partner"], may_be_off: true },
   claim_decided: { title: "Decision on a missing sale", audiences: ["partner"], may_be_off: true },
   applications_waiting: { title: "Open applications", audiences: ["owner"], may_be_off: true },
   claims_waiting: { title: "Open claims of missing sales", audiences: ["owner"], may_be_off: true },
@@ -88,7 +89,7 @@ export const OWNER_NEEDS = [
 ] as const satisfies MailKind[];
 export type OwnerNeed = (typeof OWNER_NEEDS)[number];
 
-export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed">;
+export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | "payout_failed" | "payout_returned">;
 /**
  * Kinds composed when sent, from the state at that time; the compiler requires their `core/mails/subjects.ts`.
  */

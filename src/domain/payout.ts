@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "./duration.ts";
 import { mulDivHalfUp, type Cents } from "./money.ts";
 import type { MinPayouts } from "./program.ts";
 
-export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled"] as const;
+export const PAYOUT_STATUSES = ["pending", "processing", "paid", "failed", "canceled", "returned"] as const;
 export type PayoutStatus = (typeof PAYOUT_STATUSES)[number];
 
 /** Moves of a payout: from which statuses, and to which one (OUT-4). */
@@ -13,6 +13,8 @@ export const PAYOUT_MOVES = {
   /** The owner has paid by hand. */
   mark_paid: { from: ["pending"], to: "paid" },
   cancel: { from: ["pending", "failed"], to: "canceled" },
+  /** The money came back: the bank returned it, or the vendor reversed the whole transfer. */
+  return: { from: ["paid"], to: "returned" },
   /** The vendor made the transfer, or will never make it in this attempt. */
   transfer_made: { from: ["processing"], to: "paid" },
   transfer_refused: { from: ["processing"], to: "failed" },
@@ -21,6 +23,13 @@ export const PAYOUT_MOVES = {
   said_not_made: { from: ["processing"], to: "failed" },
 } as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
 export type PayoutMove = keyof typeof PAYOUT_MOVES;
+
+/** Statuses of payouts that have released their commissions to a later payout. */
+export const RELEASED = ["canceled", "returned"] as const satisfies PayoutStatus[];
+
+export function hasReleased(status: PayoutStatus): boolean {
+  return RELEASED.some((one) => one === status);
+}
 
 export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
   const from: readonly PayoutStatus[] = PAYOUT_MOVES[move].from;

@@ -49,6 +49,12 @@ export interface MadeTransfer {
   reversed_cents: Cents;
 }
 
+/** A transfer that the vendor reports as reversed in full. */
+export interface ReversedTransfer {
+  payout_id: string;
+  transfer_id: string;
+}
+
 export type FindAnswer =
   /** Every transfer of the payout at the vendor, including reversed ones. */
   | { outcome: "made"; transfers: readonly MadeTransfer[] }

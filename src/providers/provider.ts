@@ -21,7 +21,7 @@ import type { Fact, KeptBy } from "../domain/fact.ts";
 import type { Cents } from "../domain/money.ts";
 import type { ProviderName, VendorName } from "../domain/provider-name.ts";
 import type { RefusalReason } from "../domain/refusal.ts";
-import type { ConnectedAccounts, Transfers } from "./connect.ts";
+import type { ConnectedAccounts, ReversedTransfer, Transfers } from "./connect.ts";
 import type { VendorDestinations } from "./destinations.ts";
 import type { Reach } from "./reach.ts";
 import type { ThinEvent, VendorReads } from "./reads.ts";
@@ -37,6 +37,8 @@ export interface ProviderEvent {
   listed?: true;
   facts: Fact[];
   ignored: string | null;
+  /** A transfer to a partner that was reversed in full: it changes a payout, but no payment. */
+  reversed?: ReversedTransfer;
 }
 
 /** The reason to ignore an event of an account connected to the owner's: its sales are not the owner's. */

@@ -3,10 +3,10 @@ import type { ErrorDetail } from "../lib/errors.ts";
 import { keeperAt, type CarriedRef, type KeptBy, type RefPlace } from "../domain/fact.ts";
 import { LONGEST_ADDRESS } from "../domain/email.ts";
 import { eachSlugOnce } from "../domain/reference.ts";
-import type { AttributionFact, CodeUseFact, Fact, ParseResult } from "./provider.ts";
+import type { AttributionFact, CodeUseFact, Fact, ParseResult, ProviderEvent } from "./provider.ts";
 
 /** The content of one vendor event: facts, or a named reason why it is ignored, or why its shape is refused. */
-export type Reading = { facts: Fact[]; ignored: string | null } | { details: ErrorDetail[] };
+export type Reading = Pick<ProviderEvent, "facts" | "ignored" | "reversed"> | { details: ErrorDetail[] };
 
 /** The envelope of a vendor's event, normalized. */
 export interface Envelope {

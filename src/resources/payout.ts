@@ -25,7 +25,7 @@ export const PAYOUT = resource<Payout>()({
   currency: CURRENCY,
   status: {
     ...{ audit: "plain", read: () => z.enum(PAYOUT_STATUSES), example: "pending" },
-    text: "`pending`, then `processing`, `paid`, `failed` or `canceled`.",
+    text: "`pending`, then `processing`, `paid`, `failed` or `canceled`. A paid one whose money came back is `returned`.",
   },
   method: {
     ...{ audit: "plain", read: () => z.enum(PAYOUT_METHODS).nullable(), example: "wallet" },
@@ -53,11 +53,11 @@ export const PAYOUT = resource<Payout>()({
   },
   failure_code: {
     ...{ audit: "plain", read: nullableString, example: null },
-    text: "Why the transfer failed, as the provider's code.",
+    text: "Why the transfer failed or the money came back, as a code.",
   },
   failure_message: {
     ...{ audit: "plain", read: nullableString, example: null },
-    text: "Why the transfer failed, in the provider's words.",
+    text: "The same in words: the provider's, or yours for a payout that you reported as returned.",
   },
   attempt: INTERNAL,
   attempt_params: INTERNAL,

@@ -87,6 +87,7 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     application: at("partners/applications", await apply(world, program)),
     "pay payout": `${at("payouts", payouts[0])}/pay`,
     "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
+    "return payout": `${at("payouts", payouts[0])}/returned`,
     "cancel payout": `${at("payouts", payouts[0])}/cancel`,
     "transfer was made": `${at("payouts", payouts[0])}/was-made`,
     "transfer was not made": `${at("payouts", payouts[0])}/was-not-made`,

@@ -36,11 +36,15 @@ import {
   makeCommissions,
   makeOpenPayout,
   makePayingProgram,
+  clientOf,
   makePayout,
   playOutside,
   reconcileAt,
 } from "../support/payouts.ts";
-import { CALLS, makePartner, testContext } from "../support/program.ts";
+import { CALLS, makePartner, programContext, testContext } from "../support/program.ts";
+import { transferReversed } from "../support/provider-a-changes.ts";
+import { takeBack, type VendorTransfer } from "../support/provider-a-api.ts";
+import { reconcileRound } from "../support/reconcile.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { saidRefund, saidSale, saleAt } from "../support/sale.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
@@ -114,6 +118,20 @@ const ofClaim = (decide: (scene: Scene, claim: string, payment_id: string) => Pr
     return () => decide(scene, claim, payment_id);
   };
 };
+
+/** A payout paid by a transfer, which the vendor reverses in full. */
+async function takenBack(scene: Scene): Promise<VendorTransfer> {
+  await paid(scene);
+  const [transfer] = scene.vendor.transfers;
+  takeBack(transfer!);
+  return transfer!;
+}
+
+async function paid(scene: Scene): Promise<{ id: string }> {
+  const { id } = await makePayout(scene);
+  await scene.api("POST", `/payouts/${id}/pay`);
+  return { id };
+}
 
 const NOWHERE = { api: null, dashboard: null, portal: null, visitor: null, import: null, provider: null, job: null };
 const APPLICATIONS = "/dashboard/partners/applications";
@@ -434,6 +452,32 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
         scene.vendor.faults.push("drop_reply");
         await scene.api("POST", `/payouts/${id}/pay`);
         return () => reconcileAt(scene.vendor, Date.now() + 3_600_000);
+      },
+    },
+  },
+  "payout.returned": {
+    ...NOWHERE,
+    api: {
+      "the owner reports it": ofPayout(
+        ({ api }, id) => api("POST", `/payouts/${id}/returned`, { reason: "closed" }),
+        paid,
+      ),
+    },
+    dashboard: {
+      "the owner reports it": ofPayout(({ owner }, id) => {
+        return send(owner, `/dashboard/payouts/${id}`, { reason: "closed" }, "/returned");
+      }, paid),
+    },
+    provider: {
+      "the vendor reverses its transfer": async (scene) => {
+        const transfer = await takenBack(scene);
+        return () => well(sendA(scene.program, transferReversed(transfer)));
+      },
+    },
+    job: {
+      "the vendor shows the transfer as reversed": async (scene) => {
+        await takenBack(scene);
+        return () => reconcileRound(programContext(scene.program), clientOf(scene.vendor), true);
       },
     },
   },

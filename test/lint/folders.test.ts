@@ -56,7 +56,7 @@ const FLOORS: Record<string, string[]>[] = [
     programs: ["ledger"],
   },
   {
-    inbound: ["ledger", "programs"],
+    inbound: ["ledger", "payouts", "programs"],
     partners: ["ledger", "payouts"],
     reconcile: ["ledger", "payouts", "programs"],
   },

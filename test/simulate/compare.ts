@@ -251,7 +251,7 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
     ...broken(
       "a payout is the sum of its commissions",
       `select p.id, p.amount_cents, sum(c.amount_cents) as held, p.commission_count, count(c.id) as n
-        from payouts p left join commissions c on c.payout_id = p.id where p.status <> 'canceled'
+        from payouts p left join commissions c on c.payout_id = p.id where p.status not in ('canceled', 'returned')
         group by p.id having held is not p.amount_cents or n <> p.commission_count`,
     ),
     ...broken(
@@ -263,7 +263,7 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
       `select p.id, p.status, p.amount_cents, sum(iif(e.to_account = 'in_payout', e.amount_cents, 0)
             - iif(e.from_account = 'in_payout', e.amount_cents, 0)) as held
         from payouts p left join entries e on e.payout_id = p.id group by p.id
-        having held is not iif(p.status in ('paid', 'canceled'), 0, p.amount_cents)`,
+        having held is not iif(p.status in ('paid', 'canceled', 'returned'), 0, p.amount_cents)`,
     ),
     ...broken(
       "an entry names the event of the change that posted it",
@@ -310,7 +310,8 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
     "select * from payouts",
   )) {
     const made = transfers.get(String(id))?.[0];
-    if (made && status !== "paid" && status !== "processing") found.push(`${id} is ${status}, and was transferred`);
+    if (made && status !== "paid" && status !== "processing" && status !== "returned")
+      found.push(`${id} is ${status}, and was transferred`);
     if (made && made.amount !== amount_cents)
       found.push(`${id} is of ${amount_cents}, transferred were ${made.amount}`);
     if (typeof reference === "string" && reference.startsWith("tr_") && made?.id !== reference) {

@@ -43,7 +43,7 @@ function due(state: State, { period_end, isSparing, beside }: Generating): Row[]
       (one) =>
         one.slug === row.slug &&
         one.currency === row.currency &&
-        one.status === "canceled" &&
+        isReleased(one.status) &&
         one.changed >= period_end &&
         row.amount >= 0 &&
         isBefore(state, row, one.period_end),
@@ -131,10 +131,20 @@ const MOVES: Record<string, Payout["status"][]> = {
   canceled: ["pending", "failed"],
   paid: ["pending"],
   processing: ["pending", "failed"],
+  returned: ["paid"],
 };
 
-/** A payout canceled, paid by hand, or started; false if the rules refuse it. */
-export function movePayout(state: State, index: number, to: "canceled" | "paid" | "processing", now: number): boolean {
+export function isReleased(status: Payout["status"]): boolean {
+  return status === "canceled" || status === "returned";
+}
+
+/** A payout canceled, paid by hand, started, or returned; false if the rules refuse it. */
+export function movePayout(
+  state: State,
+  index: number,
+  to: "canceled" | "paid" | "processing" | "returned",
+  now: number,
+): boolean {
   if (!MOVES[to]!.includes(state.payouts[index]!.status)) return false;
   putPayout(state, index, to, now);
   return true;
@@ -149,11 +159,11 @@ export function payPayout(state: State, index: number, result: "failed" | "paid"
 
 /** The result of a payout, with its commissions: paid with it, or free again. */
 export function putPayout(state: State, index: number, to: Payout["status"], now: number): void {
-  const held = state.rows.filter((row) => row.payout === index && row.status !== "paid");
+  const held = state.rows.filter((row) => row.payout === index);
   Object.assign(state.payouts[index]!, { status: to, changed: now });
   // Payment removes a commission's flags.
   if (to === "paid") for (const row of held) Object.assign(row, { status: "paid", reasons: [] });
-  if (to !== "canceled") return;
-  for (const row of held) row.payout = null;
+  if (!isReleased(to)) return;
+  for (const row of held) Object.assign(row, { status: "approved", payout: null });
   for (const key of new Set(held.map((row) => row.sale))) settle(state, key, now);
 }

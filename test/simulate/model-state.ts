@@ -40,7 +40,7 @@ export interface Payout {
   currency: string;
   amount: number;
   count: number;
-  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   period_end: number;
   changed: number;
 }

@@ -4,7 +4,7 @@ import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
 import type { Chance } from "../faults/random.ts";
 import type { Reply } from "./deployment.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
-import { generate, generateMonth, movePayout, payPayout } from "./model-payouts.ts";
+import { generate, generateMonth, isReleased, movePayout, payPayout } from "./model-payouts.ts";
 import { changeRules, putPartner } from "./model-rules.ts";
 import { approveDue, flag, judge, settle, sum } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
@@ -159,20 +159,24 @@ function isOwedBack(state: State, payout: State["payouts"][number]): boolean {
 }
 
 const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
-  const open = state.payouts.filter(({ status }) => status !== "paid" && status !== "canceled");
+  const open = state.payouts.filter(({ status }) => status !== "paid" && !isReleased(status));
   const near = state.payouts.filter(({ id }) => id !== undefined && id === nearPayout);
   const owing = open.filter((one) => isOwedBack(state, one));
   const free = owing.length > 0 && chance.happens(0.4) ? owing : open;
-  const of = near.length > 0 ? near : free.length > 0 && chance.happens(0.9) ? free : state.payouts;
+  const paid = state.payouts.filter(({ status }) => status === "paid");
+  const isReturn = paid.length > 0 && chance.happens(0.1);
+  const of = isReturn ? paid : near.length > 0 ? near : free.length > 0 && chance.happens(0.9) ? free : state.payouts;
   const chosen = of.length > 0 ? chance.of(of) : null;
   if (chosen?.id === undefined) return null;
   const { id, slug, amount } = chosen;
-  const [verb, to] = chance.of([
-    ["cancel", "canceled"],
-    ["mark-paid", "paid"],
-    ["pay", "processing"],
-    ["pay", "processing"],
-  ] as const);
+  const [verb, to] = isReturn
+    ? (["returned", "returned"] as const)
+    : chance.of([
+        ["cancel", "canceled"],
+        ["mark-paid", "paid"],
+        ["pay", "processing"],
+        ["pay", "processing"],
+      ] as const);
   if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance);
   const isOfVendor = slug === "ann" || slug === "bob";
   const place = (of: State) => of.payouts.findIndex((one) => one.id === id);
@@ -186,7 +190,7 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
     text: `${verb} ${id} of ${slug} (${amount})`,
     payout: id,
     frees: verb === "cancel" && owing.some((one) => one.id === id),
-    ...post(world, `/payouts/${id}/${verb}`, {}),
+    ...post(world, `/payouts/${id}/${verb}`, verb === "returned" ? { reason: "closed" } : {}),
     effects: verb === "pay" && !isOfVendor ? [() => false] : moves,
     sales: heldBy(state, chosen)
       .toSorted((one, other) => one.created - other.created)

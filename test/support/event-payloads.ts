@@ -147,6 +147,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "payout.generated": of<"payout.generated">()(payout),
   "payout.updated": of<"payout.updated">()(payoutMove),
   "payout.paid": of<"payout.paid">()(payoutMove),
+  "payout.returned": of<"payout.returned">()(payoutMove),
   "payout.exported": of<"payout.exported">()({
     format: z.string(),
     status: z.enum(PAYOUT_STATUSES).nullable(),

@@ -150,6 +150,10 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   "list.exported": async ({ program }) => (await signInOwner(program)).get("/dashboard/partners/list.csv"),
   "payout.paid": async ({ program }) =>
     program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/mark-paid`, { reference: "bank 1" }),
+  "payout.returned": async ({ program }) => {
+    const paid = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts?status=paid");
+    await program.api("POST", `/api/v1/payouts/${paid.body.data[0]!.id}/returned`, { reason: "Account closed" });
+  },
   "payout.updated": async ({ program, partner }) => {
     await makeCommissions(program, partner.id, [{}]);
     await program.api("POST", "/api/v1/payouts/generate", {});

@@ -41,6 +41,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/payouts/:id/cancel",
   "/dashboard/payouts/:id/mark-paid",
   "/dashboard/payouts/:id/pay",
+  "/dashboard/payouts/:id/returned",
   "/dashboard/payouts/:id/was-made",
   "/dashboard/payouts/:id/was-not-made",
   "/dashboard/payouts/files",

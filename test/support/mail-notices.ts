@@ -134,6 +134,7 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   payout_generated: { kind: "payout_generated", program: PROGRAM, ...PAYOUT },
   payout_paid: { kind: "payout_paid", program: PROGRAM, ...PAYOUT },
   payout_failed: { kind: "payout_failed", program: PROGRAM, ...PAYOUT },
+  payout_returned: { kind: "payout_returned", program: PROGRAM, ...PAYOUT },
   applications_waiting: { kind: "applications_waiting", program: PROGRAM, count: 3 },
   claims_waiting: { kind: "claims_waiting", program: PROGRAM, count: 1 },
   payouts_held: { kind: "payouts_held", program: PROGRAM, count: 2 },

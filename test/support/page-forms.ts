@@ -94,6 +94,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/commissions/matching",
     "/dashboard/claims/:id/decline",
     "/dashboard/payouts/:id/mark-paid",
+    "/dashboard/payouts/:id/returned",
     "/dashboard/payouts/:id/was-made",
     "/dashboard/payouts/chosen",
     "/dashboard/payouts/chosen/confirmed",

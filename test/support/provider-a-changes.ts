@@ -242,3 +242,8 @@ export function customerEvent(
     overrides,
   );
 }
+
+/** A transfer of the vendor's API was reversed, in full or in part. */
+export function transferReversed(transfer: object, overrides: Overrides = {}): EventA {
+  return eventA("transfer.reversed", { ...transfer }, overrides);
+}

@@ -18,6 +18,7 @@ import {
   sessionSetup,
   subscriptionDeleted,
   subscriptionEventA,
+  transferReversed,
   type EventA,
 } from "./provider-a.ts";
 import {
@@ -107,6 +108,13 @@ const EVENTS_A: EventA[] = [
   couponEvent({ id: "cou_20off" }, "coupon.updated"),
   discountEventA({ id: "di_fuzz", promotion_code: "promo_fuzz", subscription }, "customer.discount.updated"),
   { ...customerEvent({ ref, id: customer }), type: "customer.updated" },
+  transferReversed({
+    id: "tr_fuzz",
+    object: "transfer",
+    transfer_group: "pay_fuzz",
+    amount: 900,
+    amount_reversed: 900,
+  }),
 ];
 
 const transaction = "txn_fuzz";

@@ -22,6 +22,7 @@ describe("the states of a payout", () => {
     expect(arrows.toSorted()).toEqual([
       "failed → canceled",
       "failed → processing",
+      "paid → returned",
       "pending → canceled",
       "pending → paid",
       "pending → processing",
@@ -32,10 +33,11 @@ describe("the states of a payout", () => {
     ]);
   });
 
-  it("nothing leaves paid or canceled, and only the vendor's answer, or the owner's for it, leaves processing", () => {
+  it("only the money that comes back leaves paid, nothing leaves canceled or returned (OUT-19), and only the vendor's answer, or the owner's for it, leaves processing", () => {
     const moves = Object.keys(PAYOUT_MOVES) as PayoutMove[];
     const allowed = (status: PayoutStatus) => moves.filter((move) => canMove(status, move));
-    expect(allowed("paid")).toEqual([]);
+    expect(allowed("paid")).toEqual(["return"]);
+    expect(allowed("returned")).toEqual([]);
     expect(allowed("canceled")).toEqual([]);
     expect(allowed("processing")).toEqual(["transfer_made", "transfer_refused", "said_made", "said_not_made"]);
     expect(allowed("failed")).toEqual(["pay", "cancel"]);

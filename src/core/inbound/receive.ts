@@ -36,6 +36,7 @@ import {
 } from "../ledger/facts.ts";
 import type { KnownProgramCtx } from "./locate.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
+import { takeReversal } from "../payouts/reversal.ts";
 import { addQuestions } from "./questions.ts";
 
 export interface Received {
@@ -98,6 +99,10 @@ export async function storeEvent(
 /** Settles the payments that a stored event concerns, and closes it. */
 export async function settleEvent(ctx: ProgramCtx, stored: StoredEvent): Promise<Received> {
   const { provider, given, event, found, asked, isNew } = stored;
+  // Before the event is closed: if this breaks off, the vendor sends it again.
+  if (event.reversed && event.ignored !== TEST_MODE) {
+    await takeReversal(actingAs(ctx, actors.provider(provider, event.event_id)), event.reversed);
+  }
   const outcome = await finishEvent(ctx, provider, { ...event, found }, { ...stored, state: stateOf(asked) });
   return { outcome, ignored: given.ignored, isNew };
 }

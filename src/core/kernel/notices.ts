@@ -29,10 +29,11 @@ interface NoticeContents {
   security: { recipient: string; events: readonly SecurityEvent[] };
   /** The differences that the reconciler found (LAW-11). */
   ledger_differs: { differences: readonly Difference[] };
-  /** A payout that was made, paid, or whose transfer was refused (MAIL-10). */
+  /** A payout that was made, paid, whose transfer was refused, or whose money came back (MAIL-10). */
   payout_generated: PayoutContents;
   payout_paid: PayoutContents;
   payout_failed: PayoutContents;
+  payout_returned: PayoutContents;
   /** A claim that was granted or declined (CLAIM-6). */
   claim_decided: { partner: Partner; claim: SaleClaim; answer: ClaimAnswer };
   /** How many wait for the owner when the e-mail is composed (MAIL-11). */

@@ -285,7 +285,7 @@ export async function settleOfCustomer(ctx: ProgramCtx, { id }: PaymentKey): Pro
 /**
  * Settles the payments of commissions that this event's change left unsettled. @throws the first failure, at the end
  */
-export async function settleChanged(ctx: ProgramCtx, event_id: string): Promise<void> {
+export async function settleChanged(ctx: ProgramCtx, event_id: string | SQL): Promise<void> {
   const from = sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
     and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`;
   throwFailure(await settleUnsettled(ctx, from));

@@ -18,6 +18,7 @@ const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   payout_generated: aboutPayout("payout_generated", ["pending", "processing", "failed", "paid"]),
   payout_paid: aboutPayout("payout_paid", ["paid"]),
   payout_failed: aboutPayout("payout_failed", ["failed"]),
+  payout_returned: aboutPayout("payout_returned", ["returned"]),
   security: readSecurityNotice,
 };
 

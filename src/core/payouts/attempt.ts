@@ -12,6 +12,8 @@ export interface FrozenAttempt {
   account?: string | null;
   /** Transfers of the payout that earlier attempts, or this one, found reversed: they do not affect a later attempt. */
   taken_back?: readonly string[] | undefined;
+  /** Transfers that the vendor's events reported as reversed in full while the attempt was open. */
+  reversed?: readonly string[] | undefined;
 }
 
 export function attemptOf(payout: Payout): FrozenAttempt {
@@ -36,7 +38,7 @@ export function resultOfTransfers(transfers: readonly MadeTransfer[], { taken_ba
   return { outcome: "refused" as const, ...TAKEN_BACK, taken_back: [...new Set([...taken_back, ...ids])] };
 }
 
-const TAKEN_BACK: Trouble = {
+export const TAKEN_BACK: Trouble = {
   code: "transfer_reversed",
   message:
     "The transfer was made and then fully reversed at the payment provider, so the partner was not paid. Pay the payout again, or cancel it.",

@@ -14,6 +14,7 @@ import type { Payout } from "../kernel/rows.ts";
 import {
   attemptOf,
   openAttempt,
+  TAKEN_BACK,
   keyMark,
   resultOfTransfers,
   standingOf,
@@ -234,11 +235,23 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
     if (error instanceof BalanceTooLarge && !("said" in verdict)) return conclude(ctx, payout, NOT_RECORDED);
     if (!(error instanceof CommitConflict)) throw error;
     const [[now]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout.id)));
-    return now ?? payout;
+    const reversed = verdict.outcome === "made" && now ? reversedOf(payout, now, verdict.transfer_id) : null;
+    return reversed ? conclude(ctx, reversed, { ...TAKEN_BACK, outcome: "refused" }) : (now ?? payout);
   }
 }
 
-/** An existing transfer is a fact, even if the lease was lost meanwhile; it is written once. */
+/** The payout as its attempt fails, if an event reported the made transfer as reversed before it was recorded. */
+function reversedOf(payout: Payout, now: Payout, transfer_id: string): Payout | null {
+  if (now.status !== "processing" || now.attempt !== payout.attempt) return null;
+  const { reversed = [], taken_back = [], ...frozen } = attemptOf(now);
+  if (!reversed.includes(transfer_id)) return null;
+  return { ...now, attempt_params: JSON.stringify({ ...frozen, taken_back: [...taken_back, transfer_id] }) };
+}
+
+/**
+ * An existing transfer is a fact, even if the lease was lost meanwhile; it is written once. One that an event reported
+ * as reversed has not paid.
+ */
 async function concludePaid(
   ctx: ProgramCtx,
   payout: Payout,
@@ -268,6 +281,8 @@ async function concludePaid(
               ownedPayout(ctx, payout.id),
               sql`${payouts.status} = 'processing'`,
               eq(payouts.attempt, payout.attempt),
+              sql`not exists (select 1 from json_each(${payouts.attempt_params}, '$.reversed') r
+                where r.value = ${transfer_id})`,
             ),
           ),
         expect: 1,

@@ -3,6 +3,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { THREE_DECIMALS, ZERO_DECIMALS } from "../../domain/currency.ts";
 import { LARGEST_BALANCE } from "../../domain/money.ts";
+import { RELEASED } from "../../domain/payout.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
 import { isSettled } from "../ledger/decisions.ts";
@@ -14,7 +15,7 @@ export interface GenerationInput {
   /** Milliseconds; commissions from before it count (`isOfPeriod`), and later negative ones. */
   period_end: number;
   dry_run: boolean;
-  /** Leaves out commissions that a payout canceled after `period_end` can have contained, except debts. */
+  /** Leaves out commissions that a payout canceled or returned after `period_end` can have contained, except debts. */
   spare_canceled?: boolean;
 }
 
@@ -42,7 +43,7 @@ export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
 export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
   const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
-    and x.status = 'canceled' and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
+    and x.status in ${literals(RELEASED)} and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
     and (${c}.amount_cents < 0

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { commissions, payouts } from "../../db/schema.ts";
@@ -6,6 +6,7 @@ import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../..
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
+import type { PayoutMail } from "../../domain/mail.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
@@ -16,7 +17,7 @@ import { viewPayout, type PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { unsettleReleased } from "../ledger/decisions.ts";
 import { settleChanged } from "../ledger/settle.ts";
-import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
+import { mailsAboutPayouts, payCommissions, payoutMoved, returnCommissions } from "./rows.ts";
 
 export interface PayoutFilter extends PageRequest {
   status?: PayoutStatus | undefined;
@@ -53,7 +54,7 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
-/** One payout with its commissions; a canceled one has no commissions. */
+/** One payout with its commissions; a canceled or returned one has no commissions. */
 export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
   const [{ program }, [payout], rows] = await prove(
     caller,
@@ -88,32 +89,28 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
 }
 
 /** `pending → paid` by hand (OUT-4), paid in another way; `reference` is the owner's reference of that payment. */
-export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
-  const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
+export function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
+  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
     const paid = payCommissions(ctx, before);
     return {
       changes: { paid_at: iso(ctx.now), reference },
       writes: [paid.write],
       selected: [paid.selected],
       type: "payout.paid",
+      mail: "payout_paid",
     };
   });
-  return after;
 }
 
 /**
  * `pending|failed → canceled` releases its commissions to the next run (OUT-4). One and its differences merge: unpaid
  * money is never owed back.
  */
-export async function cancelPayout(caller: Caller, id: string): Promise<Payout> {
-  const { ctx, after, event_id } = await movePayout(caller, id, "cancel", (move) => ({
+export function cancelPayout(caller: Caller, id: string): Promise<Payout> {
+  return movePayout(caller, id, "cancel", (move) => ({
     changes: {},
     writes: [
-      unsettleReleased(
-        move.ctx,
-        sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx, sql`c.program_id`)}`,
-        move.before.created_at,
-      ),
+      unsettleCommissions(move),
       {
         statement: move.ctx.db.run(sql`update commissions set payout_id = null, event_id = ${move.event_id},
           updated_at = ${laterStamp(sql`updated_at`, iso(move.ctx.now))}
@@ -122,14 +119,53 @@ export async function cancelPayout(caller: Caller, id: string): Promise<Payout> 
     ],
     selected: [],
     type: "payout.updated",
+    released: move.event_id,
   }));
-  await settleChanged(ctx, event_id);
-  return after;
+}
+
+/** The `failure_code` of a payout that the owner reports as returned. */
+const RETURNED = "returned";
+
+/**
+ * `paid → returned`: the money came back, so its commissions are approved again and go into the next run (OUT-19). They
+ * and their differences merge, as those of a canceled payout.
+ */
+export function returnPayout(
+  caller: Caller,
+  id: string,
+  { code = RETURNED, message }: { code?: string; message: string },
+): Promise<Payout> {
+  return movePayout(caller, id, "return", (move) => {
+    const returned = returnCommissions(move.ctx, move.before);
+    return {
+      changes: { failure_code: code, failure_message: message },
+      writes: [unsettleCommissions(move), returned.write],
+      selected: [returned.selected],
+      type: "payout.returned",
+      mail: "payout_returned",
+      released: returned.event_id,
+    };
+  });
+}
+
+interface Move {
+  ctx: ProgramCtx;
+  before: Payout;
+  event_id: string;
+}
+
+function unsettleCommissions({ ctx, before }: Move): Write {
+  const held = sql`c.payout_id = ${before.id} and ${alsoOfProgram(ctx, sql`c.program_id`)}`;
+  return unsettleReleased(ctx, held, before.created_at);
 }
 
 interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
   changes: Partial<Payout>;
-  type: "payout.updated" | "payout.paid";
+  type: "payout.updated" | "payout.paid" | "payout.returned";
+  /** The e-mail to the partner. */
+  mail?: PayoutMail;
+  /** The `event_id` of each commission `c` that the payout releases; their payments are settled next. */
+  released?: string | SQL;
 }
 
 /** One move of a payout with all its effects. @throws `invalid_transition` if its status does not allow it. */
@@ -137,24 +173,26 @@ async function movePayout(
   caller: Caller,
   id: string,
   move: PayoutMove,
-  plan: (move: { ctx: ProgramCtx; before: Payout; event_id: string }) => MovePlan,
-): Promise<{ ctx: ProgramCtx; after: Payout; event_id: string }> {
-  return untilWon(async () => {
+  plan: (move: Move) => MovePlan,
+): Promise<Payout> {
+  const { ctx, after, released } = await untilWon(async () => {
     const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, move);
     const event_id = newId("event", ctx.now);
-    const { changes, writes, selected, type } = plan({ ctx, before, event_id });
+    const { changes, writes, selected, type, mail, released } = plan({ ctx, before, event_id });
     const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
     await commit(ctx, {
       writes: [write, ...writes],
       occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
       selected,
-      mailsAbout: type === "payout.paid" ? [mailsAboutPayouts("payout_paid", sql`p.id = ${id}`)] : [],
+      mailsAbout: mail ? [mailsAboutPayouts(mail, sql`p.id = ${id}`)] : [],
       result: after,
     });
-    return { ctx, after, event_id };
+    return { ctx, after, released };
   });
+  if (released !== undefined) await settleChanged(ctx, released);
+  return after;
 }
 
 export function requireMove(payout: Payout, move: PayoutMove): void {

@@ -13,12 +13,19 @@ import { viewPayout } from "../kernel/views.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
 
 /** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
-export function payoutMoved(type: "payout.updated" | "payout.paid", before: Payout, payout: Payout): Occurrence {
+export function payoutMoved(
+  type: "payout.updated" | "payout.paid" | "payout.returned",
+  before: Payout,
+  payout: Payout,
+): Occurrence {
   const { reference, failure_code } = payout;
   const changes = changesOf("payout", before, payout);
   const payload = { ...payoutPayload(payout), reference, failure_code };
   if (type === "payout.updated") return { type, changes, payload };
-  return { type, changes, payload, outbound: { event: type, data: viewPayout(payout) } };
+  // Not `event: type` of a union, which the compiler does not match with its type.
+  const data = viewPayout(payout);
+  if (type === "payout.paid") return { type, changes, payload, outbound: { event: type, data } };
+  return { type, changes, payload, outbound: { event: type, data } };
 }
 
 /** The payload of a payout's events; `reference` and `failure_code` are in those that can set them. */
@@ -76,5 +83,35 @@ export function payCommissions(
       expect: payout.commission_count,
     },
     selected: movedCommissions(ctx, sql`c.payout_id = ${payout.id}`, ["approved", "paid"], false),
+  };
+}
+
+/**
+ * A returned payment makes its commissions `approved` and free again (OUT-19): the write, which must find every
+ * commission of the payout, and their audit events. `event_id` is that of a commission `c` in it.
+ */
+export function returnCommissions(
+  ctx: ProgramCtx,
+  payout: Pick<Payout, "id" | "partner_id" | "commission_count">,
+): { write: Write; selected: SelectedOccurrences; event_id: SQL } {
+  const stamp = iso(ctx.now);
+  const idsOf = eventIds(ctx.now);
+  const event_id = idsOf(sql`c.id`);
+  return {
+    write: {
+      statement: ctx.db.run(sql`update commissions set status = 'approved', payout_id = null, paid_at = null,
+        updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${idsOf(sql`id`)}
+        where payout_id = ${payout.id} and program_id = ${ctx.program.id} and status = 'paid'`),
+      expect: payout.commission_count,
+    },
+    // The literals are those of the partial index commissions_payable.
+    selected: movedCommissions(
+      ctx,
+      sql`c.program_id = ${ctx.program.id} and c.partner_id = ${payout.partner_id} and c.status = 'approved'
+        and c.payout_id is null and c.event_id = ${event_id}`,
+      ["paid", "approved"],
+      false,
+    ),
+    event_id,
   };
 }

@@ -1,9 +1,9 @@
 /** The checks of the reconciler that one statement makes, each exact at one instant (`core/reconcile/reconcile.ts`). */
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { literal, literals } from "../../db/client.ts";
 import { amount, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
-import type { PayoutStatus } from "../../domain/payout.ts";
+import { hasReleased, RELEASED, type PayoutStatus } from "../../domain/payout.ts";
 import type { Check, Difference, Figures } from "../../domain/reconciliation.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
@@ -184,15 +184,15 @@ const PAYOUT_SUMS: Columns<PayoutSums> = {
 
 /**
  * Reads these payouts and the sums of their commissions and entries. Entries have no index by payout. The entries of a
- * payout are found by its commissions. A canceled payout has no commissions: its entries are found among the partner's
+ * payout are found by its commissions. A canceled or returned payout has no commissions: its entries are found among the partner's
  * entries of its time, unless these are too many for one statement. Then the checks of each commission and of the
  * partner's balance cover the same entries.
  */
 export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const spans = rows.map(({ id, status, created_at, updated_at }) => ({
     id,
-    from: status === "canceled" ? firstIdAt("entry", Date.parse(created_at)) : "",
-    before: status === "canceled" ? firstIdAt("entry", Date.parse(updated_at) + ENTERED_WITHIN) : "",
+    from: hasReleased(status) ? firstIdAt("entry", Date.parse(created_at)) : "",
+    before: hasReleased(status) ? firstIdAt("entry", Date.parse(updated_at) + ENTERED_WITHIN) : "",
   }));
   const entered = sql`iif(e.to_account in ('in_payout', 'paid'), e.amount_cents, 0)
     - iif(e.from_account in ('in_payout', 'paid'), e.amount_cents, 0)`;
@@ -207,7 +207,7 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
       p.commission_count as commission_count, (select count(*) ${own}) as commissions,
       (select coalesce(sum(c.amount_cents), 0) ${own}) as summed_cents,
       (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
-      iif(p.status = 'canceled',
+      iif(p.status in ${literals(RELEASED)},
         (select iif(count(*) < ${literal(ENTRIES_AT_ONCE)},
           coalesce(sum(iif(payout_id = p.id, amount_cents, 0)), 0), 0) from (${inSpan})),
         (select coalesce(sum(${entered}), 0) from commissions c cross join entries e on e.commission_id = c.id
@@ -216,14 +216,14 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   );
 }
 
-/** A payout's amount equals the sum of its commissions and of its entries; a canceled one has neither. */
+/** A payout's amount equals the sum of its commissions and of its entries; one that has released them has neither. */
 export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
-    const isCanceled = row.status === "canceled";
-    const amount_cents = isCanceled ? NOTHING : row.amount_cents;
+    const isReleased = hasReleased(row.status);
+    const amount_cents = isReleased ? NOTHING : row.amount_cents;
     const expected = {
       amount_cents,
-      commission_count: isCanceled ? 0 : row.commission_count,
+      commission_count: isReleased ? 0 : row.commission_count,
       other_status: 0,
       entered_cents: amount_cents,
     };

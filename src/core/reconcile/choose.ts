@@ -29,6 +29,7 @@ const TOUCHING = Object.keys({
   "payout.generated": true,
   "payout.updated": true,
   "payout.paid": true,
+  "payout.returned": true,
 } satisfies Record<TouchingType, true>);
 
 interface Touched {

@@ -13,6 +13,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { forProgram, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import type { Program } from "../kernel/rows.ts";
+import { takeReversal } from "../payouts/reversal.ts";
 import { PAYMENT_KEY, type PaymentKey } from "../ledger/facts.ts";
 import { reviewSettled } from "../ledger/settle.ts";
 import {
@@ -70,7 +71,8 @@ interface Due extends Owner {
  * the last one, the known differences, and a part of the rest, so that all rows of a small program are checked within
  * 30 days. It goes in bounded steps; each continues from the place that the last one committed. The first round of a
  * program checks all of it.
- * The reconciler does not repair. It is harmless if two run at once: of two steps from the same place one is dropped.
+ * The reconciler does not repair, except that it returns payouts whose transfer the vendor shows as reversed in full, as
+ * the vendor's event does (OUT-20). It is harmless if two run at once: of two steps from the same place one is dropped.
  */
 export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {
@@ -179,9 +181,8 @@ function saveRow(ctx: ProgramCtx, before: Reconciliation, after: Reconciliation)
 }
 
 /**
- * Records the agreement at the end of a round, after its findings are written. A paid payout is final, so a transfer
- * that the vendor reversed after it was paid remains a difference forever: if an earlier round reported it, it does
- * not prevent agreement.
+ * Records the agreement at the end of a round, after its findings are written. A transfer that the vendor reversed in
+ * part after it was paid remains a difference forever: if an earlier round reported it, it does not prevent agreement.
  */
 function noteAgreed(ctx: ProgramCtx, { began_at, finished_at }: Reconciliation): Write {
   return {
@@ -241,6 +242,7 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
     rows.filter((row) => hasTransfer(row) && asked.has(row.id)),
     transfers,
   );
+  for (const one of made.reversed) await takeReversal(ctx, one);
   return {
     found: [...found, ...entitlement.found, ...made.found],
     failure: entitlement.failure,
@@ -249,7 +251,8 @@ async function look(ctx: ProgramCtx, place: Place, chosen: ToLook, transfers: Tr
       entitlement: entitlement.looked,
       balance: books.looked,
       payout: payouts,
-      transfer: made.checked,
+      // A returned payout has no transfer that could differ.
+      transfer: [...made.checked, ...rows.filter((row) => !hasTransfer(row)).map(({ id }) => id)],
     },
     checked: {
       commissions: commissions.length,

@@ -4,7 +4,7 @@ import type { JsonText } from "../../core/kernel/list-page.ts";
 import { exportPayouts, isUpload, type Export } from "../../core/payouts/export.ts";
 import { generatePayouts, type Generation, type PlannedPayout } from "../../core/payouts/generate.ts";
 import { payPayout } from "../../core/payouts/pay.ts";
-import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../core/payouts/payouts.ts";
+import { cancelPayout, getPayout, listPayouts, markPayoutPaid, returnPayout } from "../../core/payouts/payouts.ts";
 import { resolveTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
@@ -29,6 +29,10 @@ export const payoutGenerate = z.strictObject({
 });
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
+
+export const payoutReturned = z.strictObject({
+  reason: text(200).describe("Why the money came back, such as the bank's text. The partner does not see it."),
+});
 
 export const payoutConclude = z.strictObject({
   made: z.boolean().describe("Whether the provider has made the transfer, as you see it there."),
@@ -139,6 +143,18 @@ export const payouts = [
     view: viewPayout,
     handle: ({ ctx, params, body: { made, reference = null }, c }) =>
       resolveTransfer(ctx, params.id, { made, reference }, connectOf(c.env)),
+  }),
+  route("POST /api/v1/payouts/:id/returned", {
+    operation: "returnPayout",
+    tag: "Payouts",
+    scope: ["payouts"],
+    summary: "Report that the money of a paid payout came back",
+    description: "Its commissions are approved again and free for the next payout. The partner is told.",
+    body: json("PayoutReturned", payoutReturned),
+    reply: ok("Payout", "The payout, now `returned`."),
+    errors: ["not_found", "invalid_transition"],
+    view: viewPayout,
+    handle: ({ ctx, params, body: { reason } }) => returnPayout(ctx, params.id, { message: reason }),
   }),
   route("POST /api/v1/payouts/:id/cancel", {
     operation: "cancelPayout",

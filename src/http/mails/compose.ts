@@ -27,7 +27,7 @@ import {
   webhooksRefusedLetters,
 } from "./owner-needs.ts";
 import { payoutDetailsLetters } from "./payout-details.ts";
-import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters } from "./payouts.ts";
+import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters, payoutReturnedLetters } from "./payouts.ts";
 import { securityLetters } from "./security.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
 import { weeklySummaryLetters } from "./weekly-summary.ts";
@@ -48,6 +48,7 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   payout_generated: payoutGeneratedLetters,
   payout_paid: payoutPaidLetters,
   payout_failed: payoutFailedLetters,
+  payout_returned: payoutReturnedLetters,
   claim_decided: claimDecidedLetters,
   applications_waiting: applicationsWaitingLetters,
   claims_waiting: claimsWaitingLetters,

@@ -1,10 +1,9 @@
+import type { PayoutMail } from "../../domain/mail.ts";
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { takesDetails } from "../../domain/recipient.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { dayFor, type Letter, type LetterRow } from "./letter.ts";
-
-type PayoutKind = "payout_generated" | "payout_paid" | "payout_failed";
 
 /** Notifies the partner of a new payout and its due date (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
@@ -29,8 +28,16 @@ export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: s
   return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
 }
 
+/** Tells the partner that the payment came back. The reason stays between the owner and the bank. */
+export function payoutReturnedLetters(notice: NoticeOf<"payout_returned">, origin: string | null): Letter[] {
+  const text =
+    "The payment of your payout came back to the program. This can happen if an account number is wrong or an account " +
+    "is closed. No money is lost: you will receive it with another payout. Please check that your payout details are right.";
+  return [letterOf(notice, origin, `Your payout at ${notice.program.name} came back`, text, [])];
+}
+
 function letterOf(
-  { program, partner, payout }: NoticeOf<PayoutKind>,
+  { program, partner, payout }: NoticeOf<PayoutMail>,
   origin: string | null,
   subject: string,
   text: string,

@@ -8,6 +8,7 @@ const AT = "2026-04-15T09:30:00.000Z";
 const declined = { status: "declined" };
 const undecided = { decided_at: null };
 const paid = { status: "paid", reference: "bank transfer 1", paid_at: AT, updated_at: AT };
+const returned = { ...paid, status: "returned", failure_code: "returned", failure_message: "Account closed" };
 const manual = {
   ...{ payment_id: null, flow_id: null, kind: "manual", status: "pending", approved_at: null, amount_cents: 6000 },
   ...{ txn_amount_cents: 0, provider: null, provider_transaction_id: null, customer_email: null },
@@ -27,6 +28,7 @@ const AFTER: Record<string, object> = {
   getClaim: { ...undecided, status: "open", payment_id: null },
   payPayout: { status: "paid", method: TRANSFER_METHOD, recipient: "acct_****2Bcd", paid_at: AT, updated_at: AT },
   markPayoutPaid: paid,
+  returnPayout: returned,
   cancelPayout: { status: "canceled", updated_at: AT },
   redeliverWebhookDelivery: waiting,
   testWebhook: {
@@ -45,6 +47,7 @@ const SENT: Record<string, object> = {
   "claim.created": { ...undecided, status: "open", payment_id: null },
   "claim.declined": { ...declined, payment_id: null },
   "payout.paid": paid,
+  "payout.returned": returned,
 };
 
 export const CHANGED_EXAMPLES = { ...AFTER, ...SENT };

@@ -54,6 +54,7 @@ const EXAMPLES = {
   ClaimGrant: { payment_id: id("pmt") },
   ClaimDecline: { note: "This customer came through our newsletter." },
   PayoutMarkPaid: { reference: "Transfer 4711" },
+  PayoutReturned: { reason: "Account closed" },
   PayoutConclude: { made: true, reference: "tr_1RTa2b" },
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },

@@ -58,6 +58,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...["GET /payouts/new", "POST /payouts/new", "POST /payouts/chosen", "POST /payouts/chosen/confirmed"],
     ...["GET /payouts/:id/pay", "POST /payouts/:id/pay", "GET /payouts/:id/mark-paid", "POST /payouts/:id/mark-paid"],
     ...["GET /payouts/:id/cancel", "POST /payouts/:id/cancel"],
+    ...["GET /payouts/:id/returned", "POST /payouts/:id/returned"],
     ...["GET /payouts/:id/was-made", "POST /payouts/:id/was-made"],
     ...["GET /payouts/:id/was-not-made", "POST /payouts/:id/was-not-made"],
   ],

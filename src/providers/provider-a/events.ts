@@ -14,6 +14,7 @@ import {
   promotionCode,
   refund,
   subscription,
+  transfer,
   type Charge,
   type Dispute,
   type Refund,
@@ -238,6 +239,13 @@ const writtenOffReader = reader(AT, invoice, (object, event) =>
   object.amount_paid > NOTHING ? invoiceReading(object, event) : { facts: [], ignored: "invoice_never_paid" },
 );
 
+/** A payout through a connected account whose whole amount came back; a part of it is a difference (LAW-11). */
+const transferReader = reader(AT, transfer, ({ id: transfer_id, transfer_group, amount, amount_reversed }) => {
+  if (transfer_group === null) return { facts: [], ignored: "no_payout" };
+  if (amount_reversed < amount) return { facts: [], ignored: "reversed_in_part" };
+  return { facts: [], ignored: "payout_returned", reversed: { payout_id: transfer_group, transfer_id } };
+});
+
 /** Names of promotion codes and coupons, and the code of a discount: an invoice contains only the discount's id. */
 const promotionCodeReader = reader(AT, promotionCode, (object, { occurred_at }) =>
   factsOr("no_code", ...namesOfPromotionCode(object, occurred_at)),
@@ -298,6 +306,8 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ["customer.discount.updated", discountReader],
   ["customer.created", customerReader],
   ["customer.updated", customerReader],
+
+  ["transfer.reversed", transferReader],
 
   ...ignoreAll("nothing_paid_yet", [
     ...["charge.pending", "charge.expired", "payment_intent.amount_capturable_updated", "payment_intent.canceled"],

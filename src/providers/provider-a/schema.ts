@@ -20,6 +20,9 @@ const coupon = z
   .transform((value) => value ?? null);
 export type Coupon = NonNullable<z.output<typeof coupon>>;
 
+/** A transfer to a connected account, in the group that is its payout. */
+export const transfer = z.object({ id, transfer_group: optionalText, amount, amount_reversed: amount });
+
 /** A promotion code in its own event; before 2025-09-30 its coupon is a separate field. */
 export const promotionCode = z.object({
   id,

@@ -39,6 +39,7 @@ export const texts = {
       { type: "charge.dispute.closed", purpose: "lost disputes count as refunds" },
       { type: "charge.dispute.funds_reinstated", purpose: "unless the money came back" },
       { type: "customer.subscription.deleted", purpose: "flags the commissions of canceled subscriptions" },
+      { type: "transfer.reversed", purpose: "returns a payout whose transfer you reverse in full" },
       { type: "promotion_code.created", purpose: "shows which partner's code a payment used" },
       { type: "promotion_code.updated", purpose: "the same, when it changes" },
       { type: "coupon.created", purpose: "the same, if a coupon's name is the partner's code" },

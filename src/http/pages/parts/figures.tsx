@@ -77,6 +77,7 @@ const TONES: Record<string, "good" | "warn" | "bad" | "calm" | "done"> = {
   failed: "bad",
   declined: "bad",
   rejected: "bad",
+  returned: "bad",
   blocked: "bad",
   unknown_ref: "bad",
   paid: "done",

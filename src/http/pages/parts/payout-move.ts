@@ -9,7 +9,7 @@ import { recipientText } from "./payout-method.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 
 /** The owner's actions on a payout's page. */
-export type OwnersMove = "pay" | "mark_paid" | "cancel" | "said_made" | "said_not_made";
+export type OwnersMove = "pay" | "mark_paid" | "cancel" | "return" | "said_made" | "said_not_made";
 
 type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Payout, "failure_code">>;
 type Payer = Program;

@@ -53,6 +53,20 @@ export const payoutDetail = new Hono<PageEnv>()
             </p>
           </Notice>
         ) : null}
+        {payout.status === "returned" ? (
+          <Notice tone="warn">
+            <p>
+              The payment came back, often because of a wrong or closed account. No money is lost: another payout will
+              pay it.
+              {c.var.session.limited === null ? (
+                <>
+                  {" "}
+                  <a href="/portal/details">Check your payout details</a>
+                </>
+              ) : null}
+            </p>
+          </Notice>
+        ) : null}
         <PayoutFacts payout={ownPayout(c, viewPayout(payout))} to={to} program={programOf(c)} />
         {lines.length === 0 ? null : (
           <section class="card flush">

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
+import { hasReleased } from "../../../domain/payout.ts";
 import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
@@ -72,7 +73,7 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
       ]}
       rows={shown.map((row) => [
         <When at={row.created_at} only="day" />,
-        row.status === "canceled" ? "–" : <a href={`${AT}/${row.id}`}>{plural(row.commission_count, "commission")}</a>,
+        hasReleased(row.status) ? "–" : <a href={`${AT}/${row.id}`}>{plural(row.commission_count, "commission")}</a>,
         <span>
           {payoutMethodText(row.method)}
           {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
@@ -80,7 +81,9 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
         <span>
           {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
           <span class="second">
-            {row.paid_at === null ? (
+            {row.status === "returned" ? (
+              "will be paid again"
+            ) : row.paid_at === null ? (
               row.status === "canceled" ? null : (
                 <>
                   due <When at={row.due_at} only="day" />

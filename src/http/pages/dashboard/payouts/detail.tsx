@@ -155,6 +155,11 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
           </ActionLink>
         </>
       ) : null}
+      {isOffered("return", payout, program) ? (
+        <ActionLink class="button" href={`${AT}/${id}/returned`}>
+          Money came back
+        </ActionLink>
+      ) : null}
       {isOffered("cancel", payout, program) ? (
         <ActionLink class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel

@@ -1,18 +1,25 @@
 import type { Context } from "hono";
+import type * as z from "zod";
 import type { PageEnv } from "../../../session.ts";
 import type { PayoutView } from "../../../../core/kernel/views.ts";
 import { readPartnerNames } from "../../../../core/partners/display-names.ts";
 import { payPayout } from "../../../../core/payouts/pay.ts";
 import { connectionOf } from "../../../../core/kernel/connections.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
-import { cancelPayout, getPayout, listPayouts, markPayoutPaid } from "../../../../core/payouts/payouts.ts";
+import {
+  cancelPayout,
+  getPayout,
+  listPayouts,
+  markPayoutPaid,
+  returnPayout,
+} from "../../../../core/payouts/payouts.ts";
 import { readRecipientChange } from "../../../../core/payouts/recipient.ts";
 import { resolveTransfer } from "../../../../core/payouts/say.ts";
 import type { Payout } from "../../../../core/kernel/rows.ts";
 import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../../../../domain/payout.ts";
 import { AppError } from "../../../../lib/errors.ts";
-import { exportReply, payoutMarkPaid } from "../../../api/payouts.ts";
+import { exportReply, payoutMarkPaid, payoutReturned } from "../../../api/payouts.ts";
 import { connectOf } from "../../../connect.ts";
 import { exportQuery, payoutQuery } from "../../../queries.ts";
 import { filterOf, leaveOutUnknown, refuseLeftOut } from "../../filters.ts";
@@ -67,6 +74,13 @@ const MOVES = {
     button: "Cancel the payout",
     kind: "danger",
     text: "Nothing is paid. Its commissions go into the next payout.",
+  },
+  return: {
+    path: "returned",
+    title: "Did the money come back?",
+    button: "It came back",
+    kind: "primary",
+    text: "Use this if the bank or the wallet has returned the whole payment. Its commissions go into the next payout, and the partner is told to check the payout details. This is final.",
   },
   said_made: {
     path: "was-made",
@@ -257,10 +271,14 @@ for (const move of Object.keys(MOVES) as OwnersMove[]) {
     .post(`/:id/${MOVES[move].path}`, (c) => {
       const id = c.req.param("id");
       return act(c, {
-        schema: payoutMarkPaid,
-        input: (fields) => (takesReference(move) ? { reference: fields.textOrNull("reference") } : {}),
-        verb: async ({ reference = null }) => {
-          const { status } = await moveBy[move](c, id, reference);
+        schema: moveInput,
+        input: (fields) => {
+          const field = TEXTS[move];
+          if (!field) return {};
+          return { [field.name]: field.name === "reason" ? fields.text("reason") : fields.textOrNull("reference") };
+        },
+        verb: async (given) => {
+          const { status } = await moveBy[move](c, id, given);
           return `${AT}/${id}?done=${status}`;
         },
         page: ({ problems }) => movePage(c, id, move, problems),
@@ -269,17 +287,29 @@ for (const move of Object.keys(MOVES) as OwnersMove[]) {
     });
 }
 
-const moveBy: Record<OwnersMove, (c: Context<PageEnv>, id: string, reference: string | null) => Promise<Payout>> = {
-  pay: (c, id) => payPayout(c.var.ctx, id, connectOf(c.env)),
-  mark_paid: (c, id, reference) => markPayoutPaid(c.var.ctx, id, reference),
-  cancel: (c, id) => cancelPayout(c.var.ctx, id),
-  said_made: (c, id, reference) => resolveTransfer(c.var.ctx, id, { made: true, reference }, connectOf(c.env)),
-  said_not_made: (c, id) => resolveTransfer(c.var.ctx, id, { made: false, reference: null }, connectOf(c.env)),
+/** The text that a move takes. */
+const TEXTS: { [Move in OwnersMove]?: { name: "reference" | "reason"; label: string; hint: string } } = {
+  mark_paid: {
+    name: "reference",
+    label: "Reference",
+    hint: "Your reference for the payment, such as a transfer number.",
+  },
+  said_made: { name: "reference", label: "Id of the transfer", hint: "As shown by the provider." },
+  return: { name: "reason", label: "Reason", hint: "Such as the bank's text. The partner does not see it." },
 };
 
-function takesReference(move: OwnersMove): boolean {
-  return move === "mark_paid" || move === "said_made";
-}
+const moveInput = payoutMarkPaid.extend(payoutReturned.partial().shape);
+type MoveInput = z.output<typeof moveInput>;
+
+const moveBy: Record<OwnersMove, (c: Context<PageEnv>, id: string, input: MoveInput) => Promise<Payout>> = {
+  pay: (c, id) => payPayout(c.var.ctx, id, connectOf(c.env)),
+  mark_paid: (c, id, { reference = null }) => markPayoutPaid(c.var.ctx, id, reference),
+  cancel: (c, id) => cancelPayout(c.var.ctx, id),
+  return: (c, id, { reason: message = "" }) => returnPayout(c.var.ctx, id, { message }),
+  said_made: (c, id, { reference = null }) =>
+    resolveTransfer(c.var.ctx, id, { made: true, reference }, connectOf(c.env)),
+  said_not_made: (c, id) => resolveTransfer(c.var.ctx, id, { made: false, reference: null }, connectOf(c.env)),
+};
 
 function problemsOfMove(c: Context<PageEnv>, error: unknown): Problems {
   const hasKey = connectionOf(c.var.session.program, TRANSFER_METHOD).api_key !== null;
@@ -292,6 +322,7 @@ async function movePage(c: Context<PageEnv>, id: string, move: OwnersMove, probl
   const { payout } = await getPayout(c.var.ctx, id);
   const partner = (await readPartnerNames(c.var.ctx, [payout.partner_id])).get(payout.partner_id);
   const { title, text, button, kind, path } = MOVES[move];
+  const field = TEXTS[move];
   const obstacle = payoutObstacle(move, payout, c.var.session.program);
   const isPossible = obstacle === null;
   const nearest = move === "pay" && isPossible ? nearestText(payout, connectOf(c.env)) : null;
@@ -311,18 +342,7 @@ async function movePage(c: Context<PageEnv>, id: string, move: OwnersMove, probl
       </p>
       <p>{obstacle ?? text}</p>
       {nearest === null ? null : <p>{nearest}</p>}
-      {takesReference(move) && isPossible ? (
-        <Field
-          name="reference"
-          label={move === "mark_paid" ? "Reference" : "Id of the transfer"}
-          maxlength={200}
-          hint={
-            move === "mark_paid"
-              ? "Your reference for the payment, such as a transfer number."
-              : "As shown by the provider."
-          }
-        />
-      ) : null}
+      {field && isPossible ? <Field {...field} maxlength={200} required={field.name === "reason"} /> : null}
     </>,
   );
 }

@@ -224,6 +224,7 @@ type Routes = {
             | "payout.generated"
             | "payout.updated"
             | "payout.paid"
+            | "payout.returned"
             | "payout.exported"
             | "list.exported"
             | "webhook.api"
@@ -423,7 +424,7 @@ type Routes = {
           page?: string | undefined;
           per_page?: string | undefined;
           cursor?: string | undefined;
-          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | undefined;
+          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned" | undefined;
           partner_id?: string | undefined;
           from?: string | undefined;
           to?: string | undefined;
@@ -440,7 +441,7 @@ type Routes = {
     $get: File<
       {
         query: {
-          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | undefined;
+          status?: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned" | undefined;
           format?: "generic" | "wallet" | undefined;
           currency?: string | undefined;
         };
@@ -459,6 +460,9 @@ type Routes = {
   };
   "/api/v1/payouts/:id/conclude": {
     $post: Json<{ param: { id: string }; json: PayoutConclude }, Payout, 200>;
+  };
+  "/api/v1/payouts/:id/returned": {
+    $post: Json<{ param: { id: string }; json: PayoutReturned }, Payout, 200>;
   };
   "/api/v1/payouts/:id/cancel": {
     $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Payout, 200>;
@@ -717,6 +721,7 @@ export type EndpointCreate = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "*"
   )[];
   description?: string | null | undefined;
@@ -738,6 +743,7 @@ export type EndpointUpdate = {
         | "claim.declined"
         | "payout.generated"
         | "payout.paid"
+        | "payout.returned"
         | "*"
       )[]
     | undefined;
@@ -850,6 +856,10 @@ export type PayoutMarkPaid = {
 export type PayoutConclude = {
   made: boolean;
   reference?: string | null | undefined;
+};
+
+export type PayoutReturned = {
+  reason: string;
 };
 
 export type CustomerErase = {
@@ -1523,6 +1533,7 @@ export type Event = {
     | "payout.generated"
     | "payout.updated"
     | "payout.paid"
+    | "payout.returned"
     | "payout.exported"
     | "list.exported"
     | "webhook.api"
@@ -1598,6 +1609,7 @@ export type Endpoint = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "*"
   )[];
   description: string | null;
@@ -1628,6 +1640,7 @@ export type EndpointWithSecret = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "*"
   )[];
   description: string | null;
@@ -1655,6 +1668,7 @@ export type EndpointWithNewSecret = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "*"
   )[];
   description: string | null;
@@ -1683,6 +1697,7 @@ export type EndpointWithDeliveries = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "*"
   )[];
   description: string | null;
@@ -1715,6 +1730,7 @@ export type Delivery = {
     | "claim.declined"
     | "payout.generated"
     | "payout.paid"
+    | "payout.returned"
     | "ping";
   status: "pending" | "delivering" | "succeeded" | "failed" | "blocked";
   attempt_count: number;
@@ -2271,7 +2287,7 @@ export type Payout = {
   partner_id: string;
   amount_cents: number;
   currency: string;
-  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
   recipient: string | null;
   period_start: string | null;
@@ -2300,7 +2316,7 @@ export type PayoutWithCommissions = {
   partner_id: string;
   amount_cents: number;
   currency: string;
-  status: "pending" | "processing" | "paid" | "failed" | "canceled";
+  status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
   recipient: string | null;
   period_start: string | null;

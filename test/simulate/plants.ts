@@ -31,13 +31,13 @@ export const PLANTS: readonly Plant[] = [
     patches: [
       {
         file: "src/core/payouts/payouts.ts",
-        find: "sql`c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
-        put: "sql`0 and c.payout_id = ${id} and ${alsoOfProgram(move.ctx",
+        find: "sql`c.payout_id = ${before.id} and",
+        put: "sql`0 and c.payout_id = ${before.id} and",
       },
       {
         file: "src/core/payouts/payouts.ts",
-        find: "await settleChanged(ctx, event_id);",
-        put: "void [ctx, event_id];",
+        find: "await settleChanged(ctx, released);",
+        put: "void [ctx, released];",
       },
       {
         file: "src/core/payouts/payable.ts",

@@ -57,7 +57,7 @@ async function moneyOf(program: TestProgram, currency = "USD") {
   return Object.fromEntries(results.map(({ account, amount_cents }) => [account, amount_cents]));
 }
 
-/** Payouts that are neither canceled nor returned and what is open equal the commissions that are not rejected. */
+/** Payouts that are neither canceled nor returned, plus free commissions, equal the commissions that are not rejected. */
 async function expectLaw(program: TestProgram): Promise<void> {
   const held = (await payoutsOf(program)).filter(({ status }) => status !== "canceled" && status !== "returned");
   const rows = (await commissionsOf(program)).filter(({ status }) => status !== "rejected");

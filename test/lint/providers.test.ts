@@ -278,9 +278,10 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         "If the account was closed or rejected",
         ...["Stripe makes these transfers only where ", "- `failure_code` `balance_insufficient`:"],
         ...["Stripe moves whole units of ISK and UGX ", "Where the program is `live_only`, a Stri"],
+        "A Stripe transfer that you reverse in fu",
       ].map((text) => `payouts.md: ${text}`),
       "security.md: | money",
-      ...["PART-9", "OUT-6", "OUT-15"].map((rule) => `specification.md: - ${rule} `),
+      ...["PART-9", "OUT-6", "OUT-15", "OUT-20"].map((rule) => `specification.md: - ${rule} `),
     ],
   },
   {

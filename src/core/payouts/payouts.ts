@@ -6,7 +6,6 @@ import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../..
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
-import type { PayoutMail } from "../../domain/mail.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
@@ -97,7 +96,7 @@ export function markPayoutPaid(caller: Caller, id: string, reference: string | n
       writes: [paid.write],
       selected: [paid.selected],
       type: "payout.paid",
-      mail: "payout_paid",
+      mailsAbout: [mailsAboutPayouts("payout_paid", sql`p.id = ${id}`)],
     };
   });
 }
@@ -142,7 +141,7 @@ export function returnPayout(
       writes: [unsettleCommissions(move), returned.write],
       selected: [returned.selected],
       type: "payout.returned",
-      mail: "payout_returned",
+      mailsAbout: [mailsAboutPayouts("payout_returned", sql`p.id = ${id}`)],
       released: returned.event_id,
     };
   });
@@ -162,8 +161,7 @@ function unsettleCommissions({ ctx, before }: Move): Write {
 interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
   changes: Partial<Payout>;
   type: "payout.updated" | "payout.paid" | "payout.returned";
-  /** The e-mail to the partner. */
-  mail?: PayoutMail;
+  mailsAbout?: CommitPlan["mailsAbout"];
   /** The `event_id` of each commission `c` that the payout releases; their payments are settled next. */
   released?: string | SQL;
 }
@@ -180,13 +178,13 @@ async function movePayout(
     if (!before) throw notFound("payout");
     requireMove(before, move);
     const event_id = newId("event", ctx.now);
-    const { changes, writes, selected, type, mail, released } = plan({ ctx, before, event_id });
+    const { changes, writes, selected, type, mailsAbout = [], released } = plan({ ctx, before, event_id });
     const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
     await commit(ctx, {
       writes: [write, ...writes],
       occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
       selected,
-      mailsAbout: mail ? [mailsAboutPayouts(mail, sql`p.id = ${id}`)] : [],
+      mailsAbout,
       result: after,
     });
     return { ctx, after, released };

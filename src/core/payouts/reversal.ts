@@ -19,7 +19,7 @@ const REVERSED = {
 
 /**
  * Returns the payout that the transfer has paid. If the transfer is still open, it is recorded with the attempt, so that
- * the attempt fails instead of paying (`pay.ts`). In any other case nothing changes: the payout was returned by hand, or
+ * the attempt fails instead of paying (`pay.ts`). Otherwise the payout does not change: it was returned by hand, or
  * another transfer has paid it, or it is not the program's.
  */
 export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: ReversedTransfer): Promise<void> {

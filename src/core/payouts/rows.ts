@@ -22,7 +22,7 @@ export function payoutMoved(
   const changes = changesOf("payout", before, payout);
   const payload = { ...payoutPayload(payout), reference, failure_code };
   if (type === "payout.updated") return { type, changes, payload };
-  // Not `event: type` of a union, which the compiler does not match with its type.
+  // A union would not compile: the compiler matches each type with its own data.
   const data = viewPayout(payout);
   if (type === "payout.paid") return { type, changes, payload, outbound: { event: type, data } };
   return { type, changes, payload, outbound: { event: type, data } };

@@ -149,7 +149,7 @@ export const payouts = [
     tag: "Payouts",
     scope: ["payouts"],
     summary: "Report that the money of a paid payout came back",
-    description: "Its commissions are approved again and free for the next payout. The partner is told.",
+    description: "Its commissions are approved again and free for the next payout. The partner gets an e-mail.",
     body: json("PayoutReturned", payoutReturned),
     reply: ok("Payout", "The payout, now `returned`."),
     errors: ["not_found", "invalid_transition"],

@@ -28,7 +28,7 @@ export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: s
   return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
 }
 
-/** Tells the partner that the payment came back. The reason stays between the owner and the bank. */
+/** Notifies the partner that the payment came back. The reason stays between the owner and the bank. */
 export function payoutReturnedLetters(notice: NoticeOf<"payout_returned">, origin: string | null): Letter[] {
   const text =
     "The payment of your payout came back to the program. This can happen if an account number is wrong or an account " +

@@ -82,7 +82,7 @@ export const FLASH = {
     processing:
       "The transfer is in progress. The provider has not confirmed it yet; we keep checking, and never send it twice.",
     failed: "The transfer failed. See the reason below.",
-    returned: "Payout returned. Its commissions are ready to pay again, and the partner is told.",
+    returned: "Payout returned. Its commissions are ready to pay again, and the partner gets an e-mail.",
     canceled: "Payout canceled. Its commissions go into the next payout.",
   },
   own_claims: {

@@ -80,7 +80,7 @@ const MOVES = {
     title: "Did the money come back?",
     button: "It came back",
     kind: "primary",
-    text: "Use this if the bank or the wallet has returned the whole payment. Its commissions go into the next payout, and the partner is told to check the payout details. This is final.",
+    text: "Use this if the bank or the wallet has returned the whole payment. Its commissions go into the next payout, and an e-mail asks the partner to check the payout details. This is final.",
   },
   said_made: {
     path: "was-made",

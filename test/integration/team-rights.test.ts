@@ -19,7 +19,7 @@ const GETS = ROUTES.filter(({ method }) => method === "GET");
 
 /** Pages that only ask before a change, or are its form: for who may make it. */
 const FORMS =
-  /\/(?:new|edit|import|matching|api-key|pay|mark-paid|was-made|was-not-made|cancel|deactivate|forget-account|delete|remove|rotate-secret|recover|erase)$/;
+  /\/(?:new|edit|import|matching|api-key|pay|mark-paid|returned|was-made|was-not-made|cancel|deactivate|forget-account|delete|remove|rotate-secret|recover|erase)$/;
 const MONEY = /^\/dashboard\/(?:commissions|payouts)(?:\/|$)/;
 const OWN = /^\/dashboard\/settings\/sessions\//;
 /** Pages that show payout details in clear. */

@@ -417,6 +417,33 @@ type Routes = {
   "/api/v1/claims/:id/decline": {
     $post: Json<{ param: { id: string }; json?: ClaimDecline | undefined }, Claim, 200>;
   };
+  "/api/v1/payouts/exports": {
+    $post: Json<{ json: PayoutExportCreate }, PayoutExportMade, 201>;
+    $get: Json<
+      {
+        query: {
+          page?: string | undefined;
+          per_page?: string | undefined;
+          cursor?: string | undefined;
+          status?: "open" | "paid" | "canceled" | undefined;
+        };
+      },
+      PayoutExportList,
+      200
+    >;
+  };
+  "/api/v1/payouts/exports/:id": {
+    $get: Json<{ param: { id: string } }, PayoutExport, 200>;
+  };
+  "/api/v1/payouts/exports/:id/file": {
+    $get: File<{ param: { id: string } }, 200>;
+  };
+  "/api/v1/payouts/exports/:id/paid": {
+    $post: Json<{ param: { id: string }; json?: PayoutExportPaid | undefined }, PayoutExport, 200>;
+  };
+  "/api/v1/payouts/exports/:id/cancel": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, PayoutExport, 200>;
+  };
   "/api/v1/payouts": {
     $get: Json<
       {
@@ -841,6 +868,16 @@ export type ClaimGrant = {
 
 export type ClaimDecline = {
   note?: string | null | undefined;
+};
+
+export type PayoutExportCreate = {
+  format: "wallet";
+  currency: string;
+};
+
+export type PayoutExportPaid = {
+  reference?: string | null | undefined;
+  except?: string[] | undefined;
 };
 
 export type PayoutGenerate = {
@@ -2366,6 +2403,44 @@ export type PayoutGeneration = {
     payouts: number;
     partner_ids: string[];
   };
+};
+
+export type PayoutExport = {
+  id: string;
+  program_id: string;
+  format: "wallet";
+  currency: string;
+  count: number;
+  amount_cents: number;
+  status: "open" | "paid" | "canceled";
+  reference: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type PayoutExportList = {
+  data: PayoutExport[];
+  total: number;
+  page: number;
+  per_page: number;
+  next_cursor: string | null;
+};
+
+export type PayoutExportMade = {
+  id: string;
+  program_id: string;
+  format: "wallet";
+  currency: string;
+  count: number;
+  amount_cents: number;
+  status: "open" | "paid" | "canceled";
+  reference: string | null;
+  created_at: string;
+  updated_at: string;
+  left_out: {
+    payout_id: string;
+    reason: "details_missing" | "details_unreadable";
+  }[];
 };
 
 export type Simulation = {

@@ -346,6 +346,10 @@ export const payouts = sqliteTable(
     index("payouts_processing")
       .on(t.reconcile_at)
       .where(sql`status = 'processing'`),
+    // Payouts that a file takes (`core/payouts/exports.ts`).
+    index("payouts_to_export")
+      .on(t.program_id, t.method, t.currency, t.id)
+      .where(sql`status = 'pending'`),
     // Payouts that receive the partner's payout details when they are added.
     index("payouts_without_details")
       .on(t.partner_id, t.id)

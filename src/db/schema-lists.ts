@@ -19,6 +19,7 @@ export const listCounts = sqliteTable(
         | "commissions"
         | "flagged"
         | "payouts"
+        | "payout_exports"
         | "claims"
         | "applications"
       >()

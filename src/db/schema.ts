@@ -16,3 +16,4 @@ export * from "./schema-claims.ts";
 export * from "./schema-portal.ts";
 export * from "./schema-rules.ts";
 export * from "./schema-products.ts";
+export * from "./schema-exports.ts";

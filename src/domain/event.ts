@@ -49,7 +49,13 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "payout.paid": PayoutPayload & { reference: string | null; failure_code: string | null };
   /** `reference`: of the payment that came back. `failure_code`: `returned`, or the vendor's. */
   "payout.returned": PayoutPayload & { reference: string | null; failure_code: string | null };
-  "payout.exported": { format: string; status: PayoutStatus | null; currency: string | null; count: number };
+  "payout.exported": {
+    export_id?: string | undefined;
+    format: string;
+    status: PayoutStatus | null;
+    currency: string | null;
+    count: number;
+  };
   /** The rows of a list that a person exported as a file. */
   "list.exported": { list: string; count: number };
   /** `count`: deliveries refused for this reason so far. */

@@ -8,6 +8,7 @@ import { DELIVERY_STATUSES } from "../domain/delivery.ts";
 import { PARTNER_STATUSES } from "../domain/partner.ts";
 import { OUTCOMES } from "../domain/payment.ts";
 import { PAYOUT_STATUSES } from "../domain/payout.ts";
+import { EXPORT_STATUSES } from "../domain/payout-export.ts";
 import { AUDIT_EVENT_TYPES, PROVIDER_NAMES } from "../providers/registry.ts";
 import { givenId, pageQuery, timeRange } from "./validate.ts";
 
@@ -68,6 +69,8 @@ export const payoutQuery = pageQuery.extend({
   partner_id: id,
   ...timeRange.shape,
 });
+
+export const payoutExportQuery = pageQuery.extend({ status: z.enum(EXPORT_STATUSES).optional() });
 
 export const exportQuery = z.object({
   status: payoutQuery.shape.status,

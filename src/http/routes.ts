@@ -16,6 +16,7 @@ import { members } from "./api/members.ts";
 import { onboarding } from "./api/onboarding.ts";
 import { partners } from "./api/partners.ts";
 import { payments } from "./api/payments.ts";
+import { payoutExports } from "./api/payout-exports.ts";
 import { payouts } from "./api/payouts.ts";
 import { portalLinks } from "./api/portal-links.ts";
 import { products } from "./api/products.ts";
@@ -48,6 +49,7 @@ export const API: readonly Route[] = [
   ...facts,
   ...commissions,
   ...claims,
+  ...payoutExports,
   ...payouts,
   ...customers,
 ];

@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   commission: "com",
   payment: "pmt",
   payout: "pay",
+  export: "exp",
   claim: "clm",
   entry: "ent",
   decision: "dcn",

@@ -77,7 +77,7 @@ describe("records", () => {
     expect(keysOf((deliveries as unknown[])[0])).toEqual(fieldsOf("HOOK-14"));
   });
 
-  it("have ids of their prefixes and 26 characters, and times in UTC, in every reply (HTTP-20, HTTP-21)", async () => {
+  it("have ids of their prefixes and 26 characters, and times in UTC, in every reply (HTTP-20, HTTP-21, OUT-22)", async () => {
     const shown = JSON.stringify(servedDocument()).matchAll(/"pattern":"\^([a-z]+_)"/g);
     const found = new Set(Array.from(shown, ([, prefix]) => prefix));
     const kinds = Object.values(ID_PREFIXES).map((prefix) => `${prefix}_`);
@@ -120,6 +120,9 @@ describe("records", () => {
     look(await read(`/partners/${ids["partners"]}/entries`));
     look(await read(`/partners/${ids["partners"]}/codes`));
     look(await read("/groups"));
+    const payoutExport = await read(`/payouts/exports/${ids["exports"]}`);
+    expect(keysOf(payoutExport)).toEqual(fieldsOf("OUT-22"));
+    look(payoutExport);
     expect([...seen].toSorted()).toEqual(
       expect.arrayContaining(PREFIXES.filter((prefix) => prefix !== "req_").toSorted()),
     );

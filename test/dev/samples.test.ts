@@ -106,6 +106,19 @@ describe("the samples of the reference (HTTP-33)", () => {
       const { payouts } = await made<{ payouts: { id: string }[] }>("/payouts/generate", {});
       return payouts[0]?.id ?? "";
     },
+    exp: async () => {
+      const slug = next();
+      const { id: partner_id } = await made("/partners", { slug, email: `${slug}@example.com` });
+      await made(
+        `/partners/${partner_id}`,
+        { status: "active", payout_method: "wallet", payout_email: `${slug}@example.com` },
+        "PATCH",
+      );
+      const { id } = await made("/commissions", { partner_id, amount_cents: 100, note: "sample" });
+      await made(`/commissions/${id}`, { status: "approved" }, "PATCH");
+      await made("/payouts/generate", {});
+      return (await made("/payouts/exports", { format: "wallet", currency: "USD" })).id;
+    },
     pmt: async () => {
       const sale = { external_id: next(), ref: "nobody", amount_cents: 100, currency: "USD", net_of_tax: true };
       await made("/track/sale", sale);

@@ -8,6 +8,7 @@ import { COMMISSION_STATUSES } from "../../src/domain/commission.ts";
 import { PARTNER_STATUSES } from "../../src/domain/partner.ts";
 import { OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
+import { EXPORT_STATUSES } from "../../src/domain/payout-export.ts";
 import { makeProgram } from "../support/program.ts";
 import { makeStocked } from "../support/stocked.ts";
 
@@ -19,6 +20,7 @@ const LISTS = {
   payments: { column: "outcome", states: [...OUTCOMES, null] },
   commissions: { column: "status", states: COMMISSION_STATUSES },
   payouts: { column: "status", states: PAYOUT_STATUSES },
+  payout_exports: { column: "status", states: EXPORT_STATUSES },
   claims: { column: "status", states: CLAIM_STATUSES },
   applications: { column: "status", states: APPLICATION_STATUSES },
 } as const satisfies Record<
@@ -58,6 +60,7 @@ const REQUIRED: Record<List, (id: string) => Record<string, string | number | nu
   }),
   commissions: () => ({ kind: "manual", amount_cents: 1, txn_amount_cents: 1, currency: "USD", rate: "{}" }),
   payouts: () => ({ amount_cents: 1, currency: "USD", period_end: "2026", due_at: "2026", commission_count: 1 }),
+  payout_exports: () => ({ format: "wallet", currency: "USD", count: 1, amount_cents: 1 }),
   claims: (id) => ({ order_id: id, decided_at: "2026" }),
   applications: (id) => ({ token_hash: id }),
 };
@@ -65,7 +68,7 @@ const REQUIRED: Record<List, (id: string) => Record<string, string | number | nu
 /** A column that does not affect the counts. */
 const TOUCHED: Record<List, string> = {
   ...{ partners: "updated_at", payments: "updated_at", commissions: "updated_at", payouts: "updated_at" },
-  ...{ claims: "decided_at", applications: "updated_at" },
+  ...{ payout_exports: "updated_at", claims: "decided_at", applications: "updated_at" },
 };
 
 const list = fc.constantFrom(...NAMES);

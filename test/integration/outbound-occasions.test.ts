@@ -34,6 +34,7 @@ import { serveAll } from "../support/jobs.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
 import {
   makeCommissions,
+  makeExport,
   makeOpenPayout,
   makePayingProgram,
   clientOf,
@@ -429,6 +430,7 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
     api: {
       "one is marked as paid": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/mark-paid`, { reference: "1" })),
       "one is paid by a transfer": ofPayout(({ api }, id) => api("POST", `/payouts/${id}/pay`)),
+      "its file is marked as paid": ofPayout(({ api }, id) => api("POST", `/payouts/exports/${id}/paid`), makeExport),
       "its transfer is said to be made": ofPayout(({ api }, id) => {
         return api("POST", `/payouts/${id}/conclude`, { made: true, reference: "tr_1" });
       }, makeOpenPayout),

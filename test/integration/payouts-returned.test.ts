@@ -1,4 +1,4 @@
-/** Payouts whose money came back, by hand and by the vendor's reports (OUT-19, OUT-20). */
+/** Payouts whose money came back, by hand and by the vendor's reports (OUT-20, OUT-21). */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { payPayout } from "../../src/core/payouts/pay.ts";
@@ -77,7 +77,7 @@ async function paidByHand(fields: { currency?: string } = {}) {
   return { program, partner, id };
 }
 
-describe("money that came back, as the owner reports it (OUT-19)", () => {
+describe("money that came back, as the owner reports it (OUT-20)", () => {
   it("frees the commissions for another payout, in one transaction with its event, webhook and e-mail", async () => {
     const { program, id } = await paidByHand();
     await makeEndpoint(program, "https://receiver.example.com/hook", ["payout.returned", "commission.updated"]);
@@ -209,7 +209,7 @@ describe("money that came back, as the owner reports it (OUT-19)", () => {
   });
 });
 
-describe("refunds around a return (OUT-19)", () => {
+describe("refunds around a return (OUT-20)", () => {
   /** A sale of 100.00 that earned 20.00 and was paid. */
   async function paidSale() {
     const program = await makeProgram();
@@ -277,7 +277,7 @@ describe("refunds around a return (OUT-19)", () => {
   });
 });
 
-describe("a transfer that the vendor reports as reversed in full (OUT-20)", () => {
+describe("a transfer that the vendor reports as reversed in full (OUT-21)", () => {
   async function paying(): Promise<PaidProgram> {
     const world = await makePayingProgram();
     await setSecrets(world.program.id, { provider_a_webhook_secret: SECRET_A });

@@ -281,7 +281,7 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         "A Stripe transfer that you reverse in fu",
       ].map((text) => `payouts.md: ${text}`),
       "security.md: | money",
-      ...["PART-9", "OUT-6", "OUT-15", "OUT-20"].map((rule) => `specification.md: - ${rule} `),
+      ...["PART-9", "OUT-6", "OUT-15", "OUT-21"].map((rule) => `specification.md: - ${rule} `),
     ],
   },
   {

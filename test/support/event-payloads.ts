@@ -149,6 +149,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "payout.paid": of<"payout.paid">()(payoutMove),
   "payout.returned": of<"payout.returned">()(payoutMove),
   "payout.exported": of<"payout.exported">()({
+    export_id: z.string().optional(),
     format: z.string(),
     status: z.enum(PAYOUT_STATUSES).nullable(),
     currency: z.string().nullable(),

@@ -113,6 +113,11 @@ export function sealedFor(payout_id: string, provider_a_account_id: string | nul
   return sealRecipient(testContext(), payout_id, { name: "", payout_email: null, provider_a_account_id });
 }
 
+export function sealedForWallet(payout_id: string): Promise<Sealed> {
+  const payout_email = "wanda@pay.example";
+  return sealRecipient(testContext(), payout_id, { name: "", payout_email, provider_a_account_id: null });
+}
+
 export async function payoutById(id: string): Promise<PayoutRow> {
   const [row] = await db.select().from(payouts).where(eq(payouts.id, id));
   if (!row) throw new Error(`no payout ${id}`);
@@ -139,6 +144,15 @@ export async function makePayout(world: PaidProgram, amounts = [1_000, 2_000], c
   await generatePayouts(ctx, { period_start: null, period_end: ctx.now, dry_run: false });
   const pending = (await payoutsOf(world.program)).filter((payout) => payout.status === "pending");
   return pending.at(-1)!;
+}
+
+/** An open file of one payout. */
+export async function makeExport({ program }: PaidProgram): Promise<{ id: string }> {
+  const partner = await makePartner(program, { payout_method: "wallet", payout_email: "wanda@pay.example" });
+  await makeCommissions(program, partner.id, [{}]);
+  await program.api("POST", "/api/v1/payouts/generate", {});
+  const body = { format: "wallet", currency: "USD" };
+  return (await program.api<{ id: string }>("POST", "/api/v1/payouts/exports", body)).body;
 }
 
 /** A payout with an open transfer that cannot be looked up for another hour: the vendor refuses every key. */

@@ -1,9 +1,10 @@
 /** The routes of the API and of the operator that read no more rows as data grows. */
+import { newId } from "../../src/lib/id.ts";
 import { DAY, iso } from "../../src/lib/time.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { run } from "./grown-program.ts";
 import { newKey } from "./keys.ts";
-import { API_KEY_A } from "./payouts.ts";
+import { API_KEY_A, sealedForWallet } from "./payouts.ts";
 import { makeProgram } from "./program.ts";
 import { openDestinations, withVendors } from "./vendor-destinations.ts";
 import { admin, api, fresh, type Operation, type Subject } from "./rows-world.ts";
@@ -21,6 +22,33 @@ const partnerFile = ({ partner }: Subject) => {
  */
 function applied(method: string, path: string, rule: (subject: Subject) => Record<string, unknown>): Operation {
   return api(method, path, (subject) => ({ ...rule(subject), apply_from: subject.paid_at }));
+}
+
+/** A pending payout to a wallet. */
+async function pendingWallet({ program, partner }: Subject): Promise<string> {
+  const id = newId("payout", now);
+  await run(
+    `insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, period_end, due_at,
+      commission_count, attempt, created_at, updated_at, recipient_sealed, recipient)
+    values (?1, ?2, ?3, 2000, 'USD', 'pending', 'wallet', ?4, ?4, 0, 0, ?4, ?4, ?5, 'w****@pay.example')`,
+    ...[id, program.id, partner.id, iso(now), await sealedForWallet(id)],
+  );
+  return id;
+}
+
+/** A call about an open file of one payout. */
+function exported(method: string, path: string): Operation {
+  return async (subject) => {
+    const [id, payout] = [newId("export", now), await pendingWallet(subject)];
+    await run(
+      `insert into payout_exports (id, program_id, format, currency, count, amount_cents, status, created_at, updated_at)
+      values (?1, ?2, 'wallet', 'USD', 1, 2000, 'open', ?3, ?3)`,
+      ...[id, subject.program.id, iso(now)],
+    );
+    await run("insert into export_items (export_id, payout_id, status) values (?, ?, 'open')", id, payout);
+    await run("update payouts set status = 'processing' where id = ?", payout);
+    await api(method, `/api/v1/payouts/exports/${id}${path}`)(subject);
+  };
 }
 
 /** Operations by route; the text after a comma is another way to call it. */
@@ -172,6 +200,16 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/payouts, of a status": api("GET", "/api/v1/payouts?status=paid"),
   "GET /api/v1/payouts, of a partner": api("GET", "/api/v1/payouts?partner_id={partner}"),
   "GET /api/v1/payouts, of both": api("GET", "/api/v1/payouts?partner_id={partner}&status=paid"),
+  "GET /api/v1/payouts/exports": api("GET", "/api/v1/payouts/exports"),
+  "GET /api/v1/payouts/exports, of a status": api("GET", "/api/v1/payouts/exports?status=open"),
+  "POST /api/v1/payouts/exports": async (subject) => {
+    await pendingWallet(subject);
+    await api("POST", "/api/v1/payouts/exports", { format: "wallet", currency: "USD" })(subject);
+  },
+  "GET /api/v1/payouts/exports/:id": exported("GET", ""),
+  "GET /api/v1/payouts/exports/:id/file": exported("GET", "/file"),
+  "POST /api/v1/payouts/exports/:id/paid": exported("POST", "/paid"),
+  "POST /api/v1/payouts/exports/:id/cancel": exported("POST", "/cancel"),
   "GET /api/v1/payouts/:id": api("GET", "/api/v1/payouts/{payouts.0}"),
   "POST /api/v1/payouts/:id/pay": api("POST", "/api/v1/payouts/{payouts.0}/pay"),
   "POST /api/v1/payouts/:id/mark-paid": api("POST", "/api/v1/payouts/{payouts.1}/mark-paid"),

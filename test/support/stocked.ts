@@ -1,4 +1,5 @@
 /** A program with one of everything, so that every page has rows to show. */
+import { newId } from "../../src/lib/id.ts";
 import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
 import * as z from "zod";
@@ -112,7 +113,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
       commissions: sale?.id ?? "",
       ...{ payments: payment, customers: payment, leads: own("lead_created") },
       payouts: payout?.id ?? "",
-      claims: claim,
+      ...{ exports: await makePaidExport(program, payout?.id ?? ""), claims: claim },
       mails: await makeFailedMail(program),
       events: logged?.id ?? "",
       ...{ applications, team, members: team, secrets: "provider_a_webhook_secret", integration: "provider_a" },
@@ -124,6 +125,19 @@ async function makeClick(arrival: Parameters<typeof click>[0]): Promise<void> {
   const { status, body } = await click(arrival, {}, { country: "DE" });
   if (status !== 202) throw new Error(`click: ${JSON.stringify(body)}`);
   await recorded();
+}
+
+/** A file of this payout that is paid already, according to its rows. */
+async function makePaidExport({ id: program_id }: TestProgram, payout: string): Promise<string> {
+  const id = newId("export", Date.now());
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into payout_exports (id, program_id, format, currency, count, amount_cents, status, created_at, updated_at)
+      values (?1, ?2, 'wallet', 'USD', 1, 4200, 'paid', ?3, ?3)`,
+    ).bind(id, program_id, new Date().toISOString()),
+    env.DB.prepare("insert into export_items (export_id, payout_id, status) values (?, ?, 'paid')").bind(id, payout),
+  ]);
+  return id;
 }
 
 /** An e-mail whose delivery was abandoned, according to its row. */

@@ -17,6 +17,8 @@ export const SENDING_NOTHING: Record<string, string[]> = {
     "POST /dashboard/flows/:id/delete",
     "POST /dashboard/flows/:id/switch",
     "POST /dashboard/payouts/:id/was-not-made",
+    "POST /api/v1/payouts/exports",
+    "POST /api/v1/payouts/exports/:id/cancel",
     "POST /api/v1/payouts/:id/cancel",
     "POST /dashboard/payouts/:id/cancel",
     "POST /api/v1/webhooks",

@@ -33,7 +33,7 @@ describe("the states of a payout", () => {
     ]);
   });
 
-  it("only the money that comes back leaves paid, nothing leaves canceled or returned (OUT-19), and only the vendor's answer, or the owner's for it, leaves processing", () => {
+  it("only the money that comes back leaves paid, nothing leaves canceled or returned (OUT-20), and only the vendor's answer, or the owner's for it, leaves processing", () => {
     const moves = Object.keys(PAYOUT_MOVES) as PayoutMove[];
     const allowed = (status: PayoutStatus) => moves.filter((move) => canMove(status, move));
     expect(allowed("paid")).toEqual(["return"]);

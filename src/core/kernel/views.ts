@@ -20,6 +20,7 @@ import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
+import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
 import { connectionOf } from "./connections.ts";
@@ -38,6 +39,7 @@ import type {
   Product,
   Payment,
   Payout,
+  PayoutExport,
   Program,
   SaleClaim,
 } from "./rows.ts";
@@ -169,6 +171,9 @@ export function viewCommissionData(commission: Commission) {
 
 export const viewPayout = viewBy<Payout, typeof PAYOUT>(PAYOUT);
 export type PayoutView = ReturnType<typeof viewPayout>;
+
+export const viewPayoutExport = viewBy<PayoutExport, typeof PAYOUT_EXPORT>(PAYOUT_EXPORT);
+export type PayoutExportView = ReturnType<typeof viewPayoutExport>;
 
 /** `data` of each outbound event: the object of the API that the catalogue names, which has its line in `SentObjects`. */
 export type OutboundData = { [E in OutboundEventType]: SentObjects[(typeof EVENTS)[E]["data"]] };

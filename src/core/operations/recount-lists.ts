@@ -18,6 +18,7 @@ const LISTS: Record<ListName, { table: string; column: string; index: string; on
   commissions: { table: "commissions", column: "status", index: "commissions_status", only: "true" },
   flagged: { table: "commissions", column: "status", index: "commissions_flagged", only: "flagged = 1" },
   payouts: { table: "payouts", column: "status", index: "payouts_status", only: "true" },
+  payout_exports: { table: "payout_exports", column: "status", index: "payout_exports_status", only: "true" },
   applications: { table: "applications", column: "status", index: "applications_status", only: "true" },
   claims: { table: "claims", column: "status", index: "claims_status", only: "true" },
 };

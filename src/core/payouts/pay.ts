@@ -267,7 +267,7 @@ async function concludePaid(
     updated_at: nextStamp(payout.updated_at, ctx.now),
   };
   const after: Payout = { ...payout, ...changes };
-  const paid = payCommissions(ctx, payout);
+  const paid = payCommissions(ctx, [payout]);
   const moved = payoutMoved("payout.paid", payout, after);
   if (said) Object.assign(moved.payload, { failure_code: "said_made" });
   await commit(ctx, {

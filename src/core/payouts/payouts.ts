@@ -88,9 +88,9 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
 }
 
 /** `pending → paid` by hand (OUT-4), paid in another way; `reference` is the owner's reference of that payment. */
-export function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
-  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
-    const paid = payCommissions(ctx, before);
+export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
+  const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
+    const paid = payCommissions(ctx, [before]);
     return {
       changes: { paid_at: iso(ctx.now), reference },
       writes: [paid.write],
@@ -126,7 +126,7 @@ export function cancelPayout(caller: Caller, id: string): Promise<Payout> {
 const RETURNED = "returned";
 
 /**
- * `paid → returned`: the money came back, so its commissions are approved again and go into the next run (OUT-19). They
+ * `paid → returned`: the money came back, so its commissions are approved again and go into the next run (OUT-20). They
  * and their differences merge, as those of a canceled payout.
  */
 export function returnPayout(

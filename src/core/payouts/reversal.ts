@@ -1,4 +1,4 @@
-/** Transfers that the vendor reports as reversed in full (OUT-20). */
+/** Transfers that the vendor reports as reversed in full (OUT-21). */
 import { and, eq, sql } from "drizzle-orm";
 import { payouts } from "../../db/schema.ts";
 import { AppError } from "../../lib/errors.ts";

@@ -6,6 +6,7 @@ import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
+import type { Changes } from "../../domain/actor.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { Payout } from "../kernel/rows.ts";
 import type { MailsAbout } from "../kernel/notices.ts";
@@ -18,9 +19,8 @@ export function payoutMoved(
   before: Payout,
   payout: Payout,
 ): Occurrence {
-  const { reference, failure_code } = payout;
   const changes = changesOf("payout", before, payout);
-  const payload = { ...payoutPayload(payout), reference, failure_code };
+  const payload = movedPayload(payout);
   if (type === "payout.updated") return { type, changes, payload };
   // A union would not compile: the compiler matches each type with its own data.
   const data = viewPayout(payout);
@@ -41,6 +41,21 @@ function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
   };
 }
 
+/**
+ * The audit event for each of the payouts `p` that `which` selects, which all made the same `changes`; `payout.paid` is
+ * sent.
+ */
+export function movedPayouts(
+  type: "payout.updated" | "payout.paid",
+  which: SQL,
+  changes: Changes,
+  id: SQL,
+): SelectedOccurrences {
+  const from = sql`from payouts p where ${which}`;
+  if (type === "payout.updated") return { type, changes, id, payload: MOVED_PAYLOAD, from };
+  return { type, changes, id, payload: MOVED_PAYLOAD, outbound: { event: type, data: DATA }, from };
+}
+
 /** E-mails to the partners of the payouts `p` that `which` selects; for a failed payout one for each attempt. */
 export function mailsAboutPayouts(kind: PayoutMail, which: SQL): MailsAbout {
   const subject = kind === "payout_failed" ? sql`p.id || ':' || p.attempt` : sql`p.id`;
@@ -49,6 +64,10 @@ export function mailsAboutPayouts(kind: PayoutMail, which: SQL): MailsAbout {
     from: sql`select p.partner_id as partner_id, t.email as recipient, ${subject} as subject_id
       from payouts p cross join partners t on t.id = p.partner_id where ${which} and t.status <> 'deactivated'`,
   };
+}
+
+function movedPayload(payout: Payout) {
+  return { ...payoutPayload(payout), reference: payout.reference, failure_code: payout.failure_code };
 }
 
 /** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
@@ -63,31 +82,34 @@ export function generatedOccurrences(which: SQL, id: SQL): SelectedOccurrences {
 }
 
 const PAYLOAD = jsonOf(payouts, payoutPayload);
+const MOVED_PAYLOAD = jsonOf(payouts, movedPayload);
 const DATA = jsonOf(payouts, viewPayout);
 
 /**
- * Paying sets its commissions to `paid` in the same transaction (OUT-4): the write, which must find every commission of
- * the payout, and their audit events. They have no webhook each: the payout's own covers them. A trigger of the table
- * removes their flags (PAY-11).
+ * Paying sets the commissions of the payouts to `paid` in the same transaction (OUT-4): the write, which must find every
+ * commission of them, and their audit events. They have no webhook each: the payout's own covers them. A trigger of the
+ * table removes their flags (PAY-11).
  */
 export function payCommissions(
   ctx: ProgramCtx,
-  payout: Pick<Payout, "id" | "commission_count">,
+  paid: readonly Pick<Payout, "id" | "commission_count">[],
 ): { write: Write; selected: SelectedOccurrences } {
   const stamp = iso(ctx.now);
+  const isPaid = (column: SQL) =>
+    sql`${column} in (select value from json_each(${JSON.stringify(paid.map(({ id }) => id))}))`;
   return {
     write: {
       statement: ctx.db.run(sql`update commissions set status = 'paid', paid_at = ${stamp},
         updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
-        where payout_id = ${payout.id} and program_id = ${ctx.program.id} and status = 'approved'`),
-      expect: payout.commission_count,
+        where ${isPaid(sql`payout_id`)} and +program_id = ${ctx.program.id} and status = 'approved'`),
+      expect: paid.reduce((sum, { commission_count }) => sum + commission_count, 0),
     },
-    selected: movedCommissions(ctx, sql`c.payout_id = ${payout.id}`, ["approved", "paid"], false),
+    selected: movedCommissions(ctx, isPaid(sql`c.payout_id`), ["approved", "paid"], false),
   };
 }
 
 /**
- * A returned payment makes its commissions `approved` and free again (OUT-19): the write, which must find every
+ * A returned payment makes its commissions `approved` and free again (OUT-20): the write, which must find every
  * commission of the payout, and their audit events. `event_id` is that of a commission `c` in it.
  */
 export function returnCommissions(

@@ -72,7 +72,7 @@ interface Due extends Owner {
  * 30 days. It goes in bounded steps; each continues from the place that the last one committed. The first round of a
  * program checks all of it.
  * The reconciler does not repair, except that it returns payouts whose transfer the vendor shows as reversed in full, as
- * the vendor's event does (OUT-20). It is harmless if two run at once: of two steps from the same place one is dropped.
+ * the vendor's event does (OUT-21). It is harmless if two run at once: of two steps from the same place one is dropped.
  */
 export function reconcilePrograms(ctx: Ctx, transfers: Transfers): Work<Due> {
   return {

@@ -17,7 +17,7 @@ export function hasTransfer(payout: Payout): boolean {
  * Compares paid payouts with the vendor's transfers: one for each payout, of its amount in the vendor's units, to its
  * account. `checked` are the payouts for which the vendor gave a usable answer: the key of another account does not see
  * the transfer, and an outage is no proof. `reversed`: payouts whose transfer was reversed in full, which are no
- * difference (OUT-20). Accounts are compared whole and reported masked.
+ * difference (OUT-21). Accounts are compared whole and reported masked.
  */
 export async function checkTransfers(
   ctx: ProgramCtx,

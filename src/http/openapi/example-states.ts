@@ -29,6 +29,8 @@ const AFTER: Record<string, object> = {
   payPayout: { status: "paid", method: TRANSFER_METHOD, recipient: "acct_****2Bcd", paid_at: AT, updated_at: AT },
   markPayoutPaid: paid,
   returnPayout: returned,
+  markPayoutExportPaid: { status: "paid", reference: "Batch 4711", updated_at: AT },
+  cancelPayoutExport: { status: "canceled", updated_at: AT },
   cancelPayout: { status: "canceled", updated_at: AT },
   redeliverWebhookDelivery: waiting,
   testWebhook: {

@@ -18,6 +18,7 @@ import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
+import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
 import type { ReplyName } from "./replies.ts";
@@ -66,6 +67,7 @@ const paymentWithTrace = {
 };
 const payout = exampleOf(PAYOUT);
 const simulatedSum = { currency: "USD", payments: 1, old_amount_cents: 2400, new_amount_cents: 3600 };
+const payoutExport = exampleOf(PAYOUT_EXPORT);
 const dropped = {
   ...{ bot: 6, duplicate: 1, flood: 0, unknown_ref: 0, partner_deactivated: 0, over_budget: 0, database_full: 0 },
 };
@@ -311,6 +313,9 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     totals: [{ currency: "USD", payouts: 1, amount_cents: 3600, skipped: 0, skipped_cents: 0 }],
     without_details: { partners: 0, payouts: 0, partner_ids: [] },
   },
+  PayoutExport: payoutExport,
+  PayoutExportList: listOf(payoutExport),
+  PayoutExportMade: { ...payoutExport, left_out: [{ payout_id: id("pay"), reason: "details_missing" }] },
   Simulation: {
     payments: [
       {

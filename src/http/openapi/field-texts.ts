@@ -12,6 +12,7 @@ import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
 import { PAYOUT } from "../../resources/payout.ts";
+import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
 import type { JsonSchema } from "./types.ts";
@@ -178,6 +179,7 @@ const OWN_TEXTS: Record<string, string> = {
   "payouts.method": "How it would be paid; null if the partner has chosen no method.",
   dry_run: "True: nothing is written, and the reply shows what would be.",
   "skipped.reason": "Why it is carried forward.",
+  "left_out.reason": "Why the file cannot contain it.",
   totals: "The sums of all of them, by currency.",
   "totals.payouts": "How many payouts.",
   "totals.skipped": "How many are carried forward.",
@@ -330,6 +332,8 @@ const RESOURCES: Record<string, Fields> = {
     Payment: PAYMENT,
     Claim: CLAIM,
     Payout: PAYOUT,
+    PayoutExport: PAYOUT_EXPORT,
+    PayoutExportMade: PAYOUT_EXPORT,
     Endpoint: ENDPOINT,
   },
   Event: EVENT,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { LeftOut } from "../../core/payouts/exports.ts";
 import type { Generation } from "../../core/payouts/generate.ts";
 import type { BulkReport, BulkResult } from "../../core/commissions/bulk.ts";
 import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts";
@@ -8,6 +9,7 @@ import type {
   ClaimView,
   CommissionView,
   PaymentView,
+  PayoutExportView,
   PayoutView,
   viewClaimData,
   viewClaimWithPayments,
@@ -22,6 +24,7 @@ import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { SKIP_REASONS } from "../../domain/payout.ts";
+import { LEFT_OUT_REASONS } from "../../domain/payout-export.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES, REF_SOURCES } from "../../domain/reference.ts";
 import { CLAIM } from "../../resources/claim.ts";
@@ -30,6 +33,7 @@ import { pick, readShape } from "../../resources/field.ts";
 import { bag, cents, currencyCode, idOf, timestamp } from "../../resources/output.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PAYOUT } from "../../resources/payout.ts";
+import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
 import { listOf, once, shows } from "./fields.ts";
 
 const reconciling = once(() =>
@@ -197,6 +201,7 @@ const claimWithPayments = once(() =>
 );
 
 const payout = once(() => shows<PayoutView>()(readShape(PAYOUT)));
+const payoutExport = once(() => shows<PayoutExportView>()(readShape(PAYOUT_EXPORT)));
 
 const sum = once(() => ({
   partner_id: idOf("partner"),
@@ -337,5 +342,13 @@ export const moneyReplies = once(() => ({
   PayoutList: listOf(payout()),
   PayoutWithCommissions: z.strictObject({ ...readShape(PAYOUT), commissions: z.array(commission()) }),
   PayoutGeneration: generation(),
+  PayoutExport: payoutExport(),
+  PayoutExportList: listOf(payoutExport()),
+  PayoutExportMade: z.strictObject({
+    ...readShape(PAYOUT_EXPORT),
+    left_out: z
+      .array(shows<LeftOut>()({ payout_id: idOf("payout"), reason: z.enum(LEFT_OUT_REASONS) }))
+      .describe("Pending payouts of the method and currency that the file cannot contain; the first 500."),
+  }),
   Simulation: simulation(),
 }));

@@ -55,6 +55,8 @@ const EXAMPLES = {
   ClaimDecline: { note: "This customer came through our newsletter." },
   PayoutMarkPaid: { reference: "Transfer 4711" },
   PayoutReturned: { reason: "Account closed" },
+  PayoutExportCreate: { format: "wallet", currency: "USD" },
+  PayoutExportPaid: { reference: "Batch 4711", except: [id("pay")] },
   PayoutConclude: { made: true, reference: "tr_1RTa2b" },
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },

@@ -100,6 +100,7 @@ const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
   payment_id: "payments",
   claim_id: "claims",
   payout_id: "payouts",
+  export_id: null,
   flow_id: "flows",
   group_id: "partners/groups",
   code_id: null,

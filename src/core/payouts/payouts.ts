@@ -88,8 +88,8 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
 }
 
 /** `pending → paid` by hand (OUT-4), paid in another way; `reference` is the owner's reference of that payment. */
-export async function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
-  const { after } = await movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
+export function markPayoutPaid(caller: Caller, id: string, reference: string | null): Promise<Payout> {
+  return movePayout(caller, id, "mark_paid", ({ ctx, before }) => {
     const paid = payCommissions(ctx, [before]);
     return {
       changes: { paid_at: iso(ctx.now), reference },

@@ -82,6 +82,10 @@ type Routes = {
   "/api/v1/partners/:id/invite": {
     $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Partner, 200>;
   };
+  "/api/v1/partners/:id/payout-details": {
+    $get: Json<{ param: { id: string } }, PayoutDetails, 200>;
+    $put: Json<{ param: { id: string }; json: PayoutDetailsSet }, PayoutDetails, 200>;
+  };
   "/api/v1/groups": {
     $post: Json<{ json: GroupCreate }, Group, 201>;
     $get: Json<{}, GroupList, 200>;
@@ -212,6 +216,7 @@ type Routes = {
             | "partner.updated"
             | "partner.deleted"
             | "partner.invited"
+            | "payout_details.read"
             | "applications.received"
             | "applications.approved"
             | "applications.declined"
@@ -579,6 +584,23 @@ export type PartnerUpdate = {
 };
 
 export type Nothing = {};
+
+export type PayoutDetailsSet = {
+  method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  email?: string | null | undefined;
+  account?: string | null | undefined;
+  account_holder?: string | null | undefined;
+  country?: string | null | undefined;
+  currency?: string | null | undefined;
+  iban?: string | null | undefined;
+  bic?: string | null | undefined;
+  account_number?: string | null | undefined;
+  routing_number?: string | null | undefined;
+  sort_code?: string | null | undefined;
+  bsb?: string | null | undefined;
+  network?: string | null | undefined;
+  address?: string | null | undefined;
+};
 
 export type GroupCreate = {
   name: string;
@@ -1328,6 +1350,8 @@ export type Partner = {
     [name: string]: JSONValue;
   } | null;
   group_id: string;
+  bank_account: string | null;
+  crypto_address: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -1356,6 +1380,8 @@ export type PartnerWithStats = {
     [name: string]: JSONValue;
   } | null;
   group_id: string;
+  bank_account: string | null;
+  crypto_address: string | null;
   created_at: string;
   updated_at: string;
   stats: {
@@ -1381,6 +1407,32 @@ export type Onboarding = {
   provider_a_account_id: string | null;
   url: string;
   expires_at: string;
+};
+
+export type PayoutDetails = {
+  partner_id: string;
+  method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  wallet: {
+    email: string;
+  } | null;
+  provider_a: {
+    account: string;
+  } | null;
+  bank_transfer: {
+    account_holder: string;
+    country: string;
+    currency: string;
+    iban?: string | undefined;
+    bic?: string | undefined;
+    account_number?: string | undefined;
+    routing_number?: string | undefined;
+    sort_code?: string | undefined;
+    bsb?: string | undefined;
+  } | null;
+  crypto: {
+    network: string;
+    address: string;
+  } | null;
 };
 
 export type Code = {
@@ -1558,6 +1610,7 @@ export type Event = {
     | "partner.updated"
     | "partner.deleted"
     | "partner.invited"
+    | "payout_details.read"
     | "applications.received"
     | "applications.approved"
     | "applications.declined"
@@ -1841,6 +1894,13 @@ export type Import = {
       | "code"
       | "group"
       | "promotion_codes"
+      | "account_holder"
+      | "country"
+      | "currency"
+      | "iban"
+      | "bic"
+      | "account_number"
+      | "routing_number"
       | "customer_id"
       | "customer_email"
       | "partner_email"

@@ -353,6 +353,6 @@ export const payouts = sqliteTable(
     // Payouts that receive the partner's payout details when they are added.
     index("payouts_without_details")
       .on(t.partner_id, t.id)
-      .where(sql`status = 'pending' and recipient is null and (method is null or method in ('wallet', 'provider_a'))`),
+      .where(sql`status = 'pending' and recipient is null`),
   ],
 );

@@ -10,6 +10,7 @@ import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { CodePrecedence, MinPayouts, SaleAmounts } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Scope } from "../domain/scope.ts";
+import type { Sealed } from "../lib/seal.ts";
 
 export const programs = sqliteTable(
   "programs",
@@ -155,6 +156,11 @@ export const partners = sqliteTable(
      * row that a previous version makes.
      */
     group_id: text().notNull().default(""),
+    /** The details of the methods `bank_transfer` and `crypto`, each as JSON, and the masked texts that are shown. */
+    bank_account_sealed: text().$type<Sealed>(),
+    bank_account: text(),
+    crypto_address_sealed: text().$type<Sealed>(),
+    crypto_address: text(),
   },
   (t) => [
     index("partners_group").on(t.program_id, t.group_id, t.id),

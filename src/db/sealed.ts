@@ -38,6 +38,8 @@ export const SEALED: Readonly<Record<SealedField, RowKey>> = {
   "provider_connections.webhook_secret": CONNECTION,
   "provider_connections.webhook_secret_previous": CONNECTION,
   "provider_connections.api_key": CONNECTION,
+  "partners.bank_account_sealed": OWNED,
+  "partners.crypto_address_sealed": OWNED,
   "payouts.recipient_sealed": OWNED,
   "webhook_endpoints.secret": OWNED,
   "webhook_endpoints.secret_previous": OWNED,

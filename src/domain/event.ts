@@ -34,6 +34,7 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "partner.updated": PartnerPayload & ImportedPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
   "partner.invited": PartnerPayload;
+  "payout_details.read": { partner_id: string };
   "applications.received": ApplicationPayload;
   "applications.approved": ApplicationPayload;
   "applications.declined": ApplicationPayload;
@@ -253,6 +254,7 @@ export const EVENTS = {
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
   "partner.invited": { text: "A partner was e-mailed an invitation", isChange: false },
+  "payout_details.read": { text: "A partner's payout details were read in full", isChange: false },
   "applications.received": {
     text: "A person applied, and verified the address",
     isChange: false,

@@ -26,6 +26,20 @@ export function maskAccount(id: string): string {
   return `${prefix}${HIDDEN}${rest.length > 2 * SHOWN_CHARACTERS ? rest.slice(-SHOWN_CHARACTERS) : ""}`;
 }
 
+/** Masks a text except its first and last two characters, its last two if it has less than eight: `0x****3f`. */
+export function maskText(text: string): string {
+  const characters = Array.from(text);
+  if (characters.length < 4) return HIDDEN;
+  const first = characters.length < 8 ? "" : characters.slice(0, 2).join("");
+  return first + HIDDEN + characters.slice(-2).join("");
+}
+
+/** Masks an IBAN except its country and its last four characters: `DE** **** **** **** **30 00`. */
+export function maskIban(iban: string): string {
+  const hidden = iban.slice(0, 2) + "*".repeat(Math.max(iban.length - 6, 0)) + iban.slice(-4);
+  return hidden.replaceAll(/.{4}(?=.)/g, "$& ");
+}
+
 /** Masks values shown side by side; different ones with one mask are marked: `w****a@example.com (a different one)`. */
 export function maskDistinctly<Value, Shown>(mask: (value: Value) => Shown): (value: Value) => Shown | string {
   const shown = new Map<Value, Shown | string>();

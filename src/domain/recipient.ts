@@ -1,5 +1,6 @@
 import { maskAccount, maskAddress } from "./mask.ts";
 import { TRANSFER_METHOD, type PayoutMethod } from "./partner.ts";
+import { maskDetails, type PayoutDetails } from "./payout-details.ts";
 
 /** A payout's recipient as of its generation, sealed (OUT-5). The method is a separate column. */
 export interface Recipient {
@@ -7,6 +8,8 @@ export interface Recipient {
   /** The address of a wallet. */
   payout_email: string | null;
   provider_a_account_id: string | null;
+  /** The details of `bank_transfer` or `crypto`, if that was the method; absent in payouts made before these existed. */
+  details?: PayoutDetails | null;
 }
 
 /** The partner's columns that are copied. */
@@ -17,26 +20,18 @@ export interface RecipientSource {
   provider_a_account_id: string | null;
 }
 
-export function recipientOf(partner: RecipientSource): Recipient {
+/** `details`: those that are sealed, of the partner's method. */
+export function recipientOf(partner: RecipientSource, details: PayoutDetails | null): Recipient {
   const { first_name, last_name, payout_email, provider_a_account_id } = partner;
-  return { name: [first_name, last_name].filter(Boolean).join(" "), payout_email, provider_a_account_id };
+  return { name: [first_name, last_name].filter(Boolean).join(" "), payout_email, provider_a_account_id, details };
 }
 
-/** The detail that a payout method needs, or null. */
+/** The detail that a payout method needs, as a text to compare; null without it. */
 export function detailOf(method: PayoutMethod | null, recipient: Recipient): string | null {
+  if (method === null) return null;
   if (method === "wallet") return recipient.payout_email;
-  return method === TRANSFER_METHOD ? recipient.provider_a_account_id : null;
-}
-
-/** Whether a payout lacks its method's details; for bank and crypto the owner asks the partner. */
-export function lacksDetails(method: PayoutMethod | null, recipient: Recipient): boolean {
-  return takesDetails({ method, recipient: detailOf(method, recipient) });
-}
-
-/** Whether an unpaid payout receives the partner's details when they are added (OUT-18). */
-export function takesDetails(payout: { method: PayoutMethod | null; recipient: string | null }): boolean {
-  const { method, recipient } = payout;
-  return recipient === null && (method === null || method === "wallet" || method === TRANSFER_METHOD);
+  if (method === TRANSFER_METHOD) return recipient.provider_a_account_id;
+  return recipient.details?.method === method ? JSON.stringify(recipient.details) : null;
 }
 
 /** The masked detail, for people who do not pay by it. */
@@ -46,5 +41,6 @@ export function shownRecipient(method: PayoutMethod | null, recipient: Recipient
 }
 
 export function maskDetail(method: PayoutMethod | null, detail: string): string {
-  return method === "wallet" ? maskAddress(detail) : maskAccount(detail);
+  if (method === "wallet") return maskAddress(detail);
+  return method === TRANSFER_METHOD ? maskAccount(detail) : maskDetails(JSON.parse(detail) as PayoutDetails);
 }

@@ -12,7 +12,7 @@ import type { RequestName } from "./openapi/request-examples.ts";
 import type { Tag } from "./openapi/tags.ts";
 import { detailsOf } from "./validate.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE" | "OPTIONS";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 /** A method and a path as the router spells it: `GET /api/v1/partners/:id`. */
 export type Address = `${Method} /${string}`;

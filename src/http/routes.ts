@@ -17,6 +17,7 @@ import { onboarding } from "./api/onboarding.ts";
 import { partners } from "./api/partners.ts";
 import { payments } from "./api/payments.ts";
 import { payoutExports } from "./api/payout-exports.ts";
+import { payoutDetails } from "./api/payout-details.ts";
 import { payouts } from "./api/payouts.ts";
 import { portalLinks } from "./api/portal-links.ts";
 import { products } from "./api/products.ts";
@@ -31,6 +32,7 @@ export const API: readonly Route[] = [
   ...programs,
   ...integrations,
   ...partners,
+  ...payoutDetails,
   ...groups,
   ...onboarding,
   ...portalLinks,

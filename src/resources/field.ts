@@ -41,9 +41,12 @@ interface Clear {
   payout_detail?: never;
 }
 
-/** A column with a partner's payout method or destination: masked everywhere if it is a free text. */
+/**
+ * A column with a partner's payout method or destination: masked everywhere if it is a free text. `sealed`: it is the
+ * masked text of the column `<name>_sealed`, with which it changes.
+ */
 interface PayoutDetail<Value> {
-  audit: string extends Value ? "address" | "account" : "plain";
+  audit: string extends Value ? "address" | "account" | "sealed" : "plain";
   payout_detail: true;
 }
 
@@ -62,7 +65,7 @@ export type Field<Value> =
   NonNullable<Value> extends Sealed ? Secret : Shown<Value> & (Clear | PayoutDetail<NonNullable<Value>>);
 
 export interface AnyField {
-  audit: "plain" | "address" | "account" | "secret" | null;
+  audit: "plain" | "address" | "account" | "sealed" | "secret" | null;
   payout_detail?: true;
   read?: () => z.core.$ZodType;
   example?: unknown;

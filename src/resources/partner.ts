@@ -121,6 +121,16 @@ export const PARTNER = resource<Partner>()({
     text: "The group that the partner belongs to, by id. Default: the program's default group.",
     form: { label: "Group" },
   },
+  bank_account_sealed: INTERNAL,
+  bank_account: {
+    ...{ audit: "sealed", payout_detail: true, read: nullableString, example: "DE** **** **** **** **30 00" },
+    text: "The bank account of `bank_transfer` payouts, masked.",
+  },
+  crypto_address_sealed: INTERNAL,
+  crypto_address: {
+    ...{ audit: "sealed", payout_detail: true, read: nullableString, example: null },
+    text: "The address of `crypto` payouts, masked.",
+  },
   search_text: INTERNAL,
   created_at: TIME,
   updated_at: TIME,

@@ -212,6 +212,7 @@ function partnerPlaces(href: string, name: string): Record<string, string> {
     [name]: href,
     [`codes of ${name}`]: `${href}/codes`,
     [`edit ${name}`]: `${href}/edit`,
+    [`payout details of ${name}`]: `${href}/payout-details`,
     [`deactivate ${name}`]: `${href}/deactivate`,
     [`forget the account of ${name}`]: `${href}/forget-account`,
   };

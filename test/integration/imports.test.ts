@@ -63,6 +63,8 @@ const EACH_CELL: Record<ImportField<"partners">, string> = {
   commission_pct: "33.125",
   payout_method: "wallet",
   payout_email: "each@pay.example",
+  // `payout-details.test.ts` tests these.
+  ...{ account_holder: "", country: "", currency: "", iban: "", bic: "", account_number: "", routing_number: "" },
 };
 const EACH_COLUMN: Required<Omit<PartnerInput, "metadata" | "group_id">> & Pick<Partner, "status"> = {
   email: "each@old.example",

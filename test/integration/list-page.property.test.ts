@@ -61,6 +61,8 @@ const partner = fc.record({
   payout_method: maybeOne(PAYOUT_METHODS),
   payout_email: maybeText,
   provider_a_account_id: maybeText,
+  bank_account: maybeText,
+  crypto_address: maybeText,
   group_id: fc.constant(""),
   // The runtime's own JSON.stringify writes half of a surrogate pair wrong beside a key `__proto__`.
   metadata: fc.option(

@@ -329,6 +329,10 @@ const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
       "one is changed": async ({ api, partner_id }) => {
         return () => api("PATCH", `/partners/${partner_id}`, { first_name: "New" });
       },
+      "its payout details are set":
+        async ({ api, partner_id }) =>
+        () =>
+          api("PUT", `/partners/${partner_id}/payout-details`, { method: "provider_a", account: "acct_1Set" }),
       "one is deactivated": async ({ program, partner_id }) => {
         return () => well(program.api("DELETE", `/api/v1/partners/${partner_id}`));
       },

@@ -109,13 +109,12 @@ describe("a payment that is recalculated", () => {
 
 describe("payout details that a partner saves", () => {
   const THERE = "Saved. New payouts go there.";
-  const WHERE = "are paid this way; Test program will ask you for the details.";
   const SET_UP = "Set up your account at Stripeto receive payouts there.";
   const NOT_OFFERED = "Test program does not offer payouts through Stripe yet. Choose another way.";
 
   it.each([
     ["wallet", null, THERE, null],
-    ["bank_transfer", null, `Saved. New payouts ${WHERE}`, null],
+    ["crypto", null, THERE, null],
     ["", null, "Saved. How would you like to be paid?", "How would you like to be paid?"],
     ["provider_a", "rk_live_1", `Saved. ${SET_UP}`, SET_UP],
     ["provider_a", null, `Saved. ${NOT_OFFERED}`, NOT_OFFERED],
@@ -125,12 +124,14 @@ describe("payout details that a partner saves", () => {
     await makeCommissions(program, id, [{}]);
     const visitor = await signInPartner(email);
     const payout_email = payout_method === "wallet" ? "jane@wallet.example" : "";
-    expect(await saidAfter(visitor, "/portal/details", { payout_method, payout_email })).toContain(said);
+    const crypto = { network: "bitcoin", address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq" };
+    expect(await saidAfter(visitor, "/portal/details", { payout_method, payout_email, ...crypto })).toContain(said);
     const first = textOf((await visitor.get("/portal")).body);
     if (overview === null) expect(first).not.toContain("Add your payout details");
     else expect(first).toContain(`${overview} Add your payout details`);
     const made = await program.api<{ payouts: object[] }>("POST", "/api/v1/payouts/generate");
-    const recipient = payout_method === "wallet" ? "j****e@wallet.example" : null;
+    const masked: Record<string, string> = { wallet: "j****e@wallet.example", crypto: "bitcoin: bc****dq" };
+    const recipient = masked[payout_method] ?? null;
     expect(made.body.payouts).toMatchObject([{ method: payout_method || null, recipient }]);
   });
 

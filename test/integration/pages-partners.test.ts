@@ -333,7 +333,8 @@ describe("the partner's payout details", () => {
       expect(reply.body).toMatch(/id="f-payout_email"[^>]*aria-invalid="true"/);
     }
     expect((await visitor.post("/portal/details", { payout_method: "gold" })).status).toBe(422);
-    expect((await visitor.post("/portal/details", { payout_method: "crypto" })).status).toBe(303);
+    const reply = await visitor.post("/portal/details", { payout_method: "crypto" });
+    expect([reply.status, reply.body]).toEqual([422, expect.stringMatching(/id="f-network"[^>]*aria-invalid="true"/)]);
     expect((await visitor.post("/portal/details", { payout_method: "" })).status).toBe(303);
   });
 

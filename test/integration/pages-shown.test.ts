@@ -56,6 +56,7 @@ const COMMON = {
   ...{ subscription_id: { to: "marked-subscription" }, provider_a_account_id: { to: "acct_marked" } },
   ...{ code: { to: "MARKED20" }, description: { to: "Marked description" } },
   ...{ url: { to: "https://marked.example/hook" }, payout_email: { to: "marked-wallet@shown.example" } },
+  ...{ bank_account: { to: "DE** marked" }, crypto_address: { to: "marked: bc****" } },
   provider: { to: "provider_b", reads: "Paddle" },
   payout_method: { to: "crypto", reads: "Crypto" },
   outcome: { to: "partner_deactivated", reads: "deactivated" },
@@ -101,11 +102,11 @@ const PARTNER_DETAILED: Marks<PartnerDetailed> = {
     Pick<PartnerDetailed, PartnerText>
   >),
   ...alike("id", "email", "slug", "commission_pct", "created_at"),
-  ...alike("payout_method", "payout_email", "provider_a_account_id"),
+  ...alike("payout_method", "payout_email", "provider_a_account_id", "bank_account", "crypto_address"),
   metadata: { to: '{"marked":"metadata"}' },
 };
 const SELF: Marks<Self> = {
-  ...alike("slug", "commission_pct", "provider_a_account_id"),
+  ...alike("slug", "commission_pct", "provider_a_account_id", "bank_account", "crypto_address"),
   id: "decides",
   // Another address ends the session.
   email: "as it is",

@@ -31,6 +31,7 @@ const API_KEY = "sk_test_walked";
 /** Pages without a link to them, each with its reason. */
 const ALONE: Record<string, string> = {
   "/dashboard/partners/:id/forget-account": "offered where the partner has an account there",
+  "/dashboard/partners/:id/payout-details": "offered where the partner has a bank account or a crypto address",
   "/dashboard/payouts/:id/pay": "offered where provider A can pay, which it cannot in this program",
   "/dashboard/payouts/:id/was-made": "offered where provider A cannot be asked about an open transfer",
   "/dashboard/payouts/:id/was-not-made": "the same",

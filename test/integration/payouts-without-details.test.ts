@@ -141,17 +141,21 @@ describe("a payout without payout details takes the partner's when they are adde
     expect(vendor.transfers.map(({ destination }) => destination)).toEqual([account_id]);
   });
 
-  it("only once they are complete, and of a method whose details are asked for at once", async () => {
+  it("only once they are complete, of any method", async () => {
     const { program, partner, payouts } = await waiting();
     const now = async () => (await payoutsOf(program)).map(({ method, recipient }) => [method, recipient]);
-    for (const fields of [{ payout_method: "wallet" }, { payout_method: "provider_a" }, { first_name: "Wanda" }]) {
+    const methods = ["wallet", "provider_a", "crypto", "bank_transfer"].map((payout_method) => ({ payout_method }));
+    for (const fields of [...methods, { first_name: "Wanda" }]) {
       expect((await patch(program, partner, fields)).status).toBe(200);
       expect([fields, await now()]).toEqual([fields, [[null, null]]]);
     }
-    await patch(program, partner, { payout_method: "bank_transfer" });
-    expect(await now()).toEqual([["bank_transfer", null]]);
+    const bank = { account_holder: "Wanda", country: "DE", currency: "EUR", iban: "DE89370400440532013000" };
+    const path = `/api/v1/partners/${partner.id}/payout-details`;
+    expect((await program.api("PUT", path, { method: "bank_transfer", ...bank })).status).toBe(200);
+    const frozen = [["bank_transfer", "DE** **** **** **** **30 00"]];
+    expect(await now()).toEqual(frozen);
     await patch(program, partner, WALLET);
-    expect(await now()).toEqual([["bank_transfer", null]]);
+    expect(await now()).toEqual(frozen);
     const generic = await program.api<string>("GET", "/api/v1/payouts/export.csv");
     expect(generic.body).toContain(payouts[0]!.id);
     expect(generic.body).toContain("Wanda");
@@ -234,10 +238,10 @@ describe("partners without payout details are named (OUT-18)", () => {
   it("before payouts are made, and in the reply about those that were", async () => {
     const program = await makeProgram();
     const made = await Promise.all([
-      ...[{}, { payout_method: "wallet" }, { payout_method: "provider_a" }].map((fields) =>
+      ...[{}, { payout_method: "crypto" }, { payout_method: "provider_a" }].map((fields) =>
         makePartner(program, fields),
       ),
-      ...[WALLET, { payout_method: "crypto" }].map((fields) => makePartner(program, fields)),
+      ...[WALLET, { ...WALLET, payout_email: "other@wallet.example" }].map((fields) => makePartner(program, fields)),
     ]);
     for (const { id } of made) await makeCommissions(program, id, [{}, { currency: "EUR" }]);
     const lacking = made.slice(0, 3).map(({ id }) => id);

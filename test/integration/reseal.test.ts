@@ -104,7 +104,10 @@ async function stock(): Promise<Stocked> {
   await program.api("PATCH", "/api/v1/programs/me", NEXT);
   const partner = await makePartner(program);
   // The e-mail about it goes to the owner alone.
-  await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_method: "bank_transfer" });
+  const details = `/api/v1/partners/${partner.id}/payout-details`;
+  await program.api("PUT", details, { method: "crypto", network: "bitcoin", address: "bc1qar0srrr7xfkvy5l643lyd" });
+  const bank = { account_holder: "Jane Doe", country: "DE", currency: "EUR", iban: "DE89370400440532013000" };
+  await program.api("PUT", details, { method: "bank_transfer", ...bank });
   await env.DB.prepare("delete from mails where recipient = ?").bind(partner.email).run();
   await makeCommissions(program, partner.id, [{}]);
   await program.api("POST", "/api/v1/payouts/generate");
@@ -133,7 +136,7 @@ async function stock(): Promise<Stocked> {
  * The secrets of `NEXT` and the webhook secrets before them; one each of a payout, an e-mail, a request with a key, a
  * kept text and an endpoint.
  */
-const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 7;
+const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 10;
 
 // Secrets that earlier tests left are resealed under the new key or removed.
 beforeEach(async () => {
@@ -141,6 +144,7 @@ beforeEach(async () => {
     await env.DB.exec(`delete from ${table}`);
   await env.DB.exec("update commissions set payout_id = null");
   await env.DB.exec("delete from payouts");
+  await env.DB.exec("update partners set bank_account_sealed = null, crypto_address_sealed = null");
   await env.DB.exec(
     "update provider_connections set webhook_secret = null, webhook_secret_previous = null, api_key = null",
   );

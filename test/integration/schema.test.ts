@@ -34,7 +34,8 @@ const AS_OF_TODAY: Record<string, string> = {
     applications slug questions terms terms_version sale_amounts assets default_group_id
     payments_compared min_payouts`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
-    search_text created_at updated_at accounts_forgotten`,
+    search_text created_at updated_at accounts_forgotten
+    bank_account_sealed bank_account crypto_address_sealed crypto_address`,
   groups: "id program_id name slug created_at updated_at",
   flows: "id program_id event created_at updated_at",
 };

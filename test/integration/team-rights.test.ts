@@ -25,7 +25,7 @@ const OWN = /^\/dashboard\/settings\/sessions\//;
 /** Pages that show payout details in clear. */
 const DETAILS = new Set([
   ...["/dashboard/payouts/export.csv", "/dashboard/payouts/files", "/dashboard/payouts/list.csv"],
-  "/dashboard/settings/mails",
+  ...["/dashboard/settings/mails", "/dashboard/partners/:id/payout-details"],
 ]);
 
 /** The rule, written independently of the pages' table. */

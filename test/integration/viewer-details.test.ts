@@ -173,6 +173,7 @@ describe("payout details in replies to a key without `payouts` (ACCESS-12)", () 
     expect((await shownBy(["read", "payouts"], ["GET"])).toSorted()).toEqual([
       "GET /api/v1/partners",
       "GET /api/v1/partners/:id",
+      "GET /api/v1/partners/:id/payout-details",
       "GET /api/v1/payouts",
       "GET /api/v1/payouts/export.csv",
       "GET /api/v1/webhooks/:id",

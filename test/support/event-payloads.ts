@@ -135,6 +135,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "partner.updated": of<"partner.updated">()({ ...partner, ...imported, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
   "partner.invited": of<"partner.invited">()(partner),
+  "payout_details.read": of<"payout_details.read">()({ partner_id: z.string() }),
   "applications.received": of<"applications.received">()(application),
   "applications.approved": of<"applications.approved">()(application),
   "applications.declined": of<"applications.declined">()(application),

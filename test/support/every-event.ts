@@ -146,6 +146,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   "claim.declined": async ({ program }) =>
     program.api("POST", `/api/v1/claims/${await openClaim(program)}/decline`, { note: "no" }),
   "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
+  "payout_details.read": ({ program, partner }) => program.api("GET", `/api/v1/partners/${partner.id}/payout-details`),
   "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),
   "list.exported": async ({ program }) => (await signInOwner(program)).get("/dashboard/partners/list.csv"),
   "payout.paid": async ({ program }) =>

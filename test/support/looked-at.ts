@@ -31,6 +31,7 @@ export const LOOKED_AT: string[] = [
   "/dashboard/partners/:id/deactivate",
   "/dashboard/partners/:id/edit",
   "/dashboard/partners/:id/forget-account",
+  "/dashboard/partners/:id/payout-details",
   "/dashboard/partners/import",
   "/dashboard/partners/new",
   "/dashboard/payments",

@@ -86,6 +86,10 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/partners/:id": api("GET", "/api/v1/partners/{partner}"),
   "GET /api/v1/partners/:id/balance": api("GET", "/api/v1/partners/{partner}/balance"),
   "GET /api/v1/partners/:id/entries": api("GET", "/api/v1/partners/{partner}/entries"),
+  "GET /api/v1/partners/:id/payout-details": api("GET", "/api/v1/partners/{partner}/payout-details"),
+  "PUT /api/v1/partners/:id/payout-details": api("PUT", "/api/v1/partners/{partner}/payout-details", () => ({
+    ...{ method: "crypto", network: "bitcoin", address: `bc1q${fresh().replaceAll(/\W/g, "")}xxxxxxxx` },
+  })),
   "PATCH /api/v1/partners/:id": api("PATCH", "/api/v1/partners/{partner}", () => ({ first_name: fresh() })),
   "PATCH /api/v1/partners/:id, its slug": api("PATCH", "/api/v1/partners/{partner}", () => ({ slug: fresh() })),
   "PATCH /api/v1/partners/:id, its rate, applied": applied("PATCH", "/api/v1/partners/{partner}", () => ({

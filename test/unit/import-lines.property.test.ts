@@ -57,6 +57,7 @@ function toLines(drafts: readonly (typeof partnerLine extends fc.Arbitrary<infer
       group_id: "grp",
       payout_method: payout?.[0] ?? null,
       payout_email: payout?.[1] ?? null,
+      bank: null,
     } satisfies Required<PartnerLine["input"]>,
     codes,
     promotion_codes,

@@ -46,5 +46,11 @@ it("shows a column only where its entry says so", () => {
 });
 
 it("has the payout details of partners", () => {
-  expect(PAYOUT_DETAILS).toEqual(["payout_method", "payout_email", "provider_a_account_id"]);
+  expect(PAYOUT_DETAILS).toEqual([
+    "payout_method",
+    "payout_email",
+    "provider_a_account_id",
+    "bank_account",
+    "crypto_address",
+  ]);
 });

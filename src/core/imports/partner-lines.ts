@@ -1,5 +1,6 @@
 import { codeKey, MAX_CODES } from "../../domain/code.ts";
 import { emailKey } from "../../domain/email.ts";
+import type { BankDetails } from "../../domain/payout-details.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { SliceCounter } from "../../lib/slices.ts";
@@ -8,7 +9,10 @@ import type { Partner } from "../kernel/rows.ts";
 import { searchTextOf, type PartnerInput } from "../partners/partners.ts";
 
 /** A line's fields of a partner, without the codes and the state. */
-type LineInput = Omit<PartnerInput, "slug" | "metadata">;
+type LineInput = Omit<PartnerInput, "slug" | "metadata"> & {
+  /** The bank account, checked. */
+  bank?: BankDetails | null;
+};
 
 /** A promotion code of a provider. */
 export interface GivenCode {
@@ -92,6 +96,8 @@ export interface ChangedPartner {
   codes: readonly string[];
   /** The promotion codes that become this partner's. */
   promotion_codes: readonly GivenCode[];
+  /** The bank account that becomes this partner's. */
+  bank: BankDetails | null;
   lines: readonly PartnerLine[];
 }
 
@@ -209,24 +215,25 @@ function decidePartner(
     return refuseAll("promotion_codes", `A partner has at most ${MAX_CODES} promotion codes.`);
   }
   const stated = statedBy(ordered, groups);
-  const after = before ? filledIn(before, stated) : register({ ...stated, slug: slug ?? "" }, statusOf(lines));
+  const { bank = null, ...input } = stated;
+  const after = before ? filledIn(before, input) : register({ ...input, slug: slug ?? "" }, statusOf(lines));
+  const newBank = !before || lacks(before, "payout") ? bank : null;
   const codes = [...new Set(lines.flatMap((line) => line.codes.map(slugKey).filter((key) => !holders.has(key))))];
   const verdicts = verdictsOf(lines, before, after, isNew);
   const isChanged = verdicts.some(({ verdict }) => verdict !== "known");
-  return { verdicts, changed: isChanged ? { before, after, codes, promotion_codes, lines } : null };
+  return { verdicts, changed: isChanged ? { before, after, codes, promotion_codes, bank: newBank, lines } : null };
 }
 
 /** The values that must not differ between two lines; null if the line has no value. */
-const EXCLUSIVE: Record<"commission_pct" | "group" | "status" | "payout_email", (line: PartnerLine) => string | null> =
-  {
-    group: ({ group }) => group && slugKey(group),
-    commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
-    status: ({ status }) => (status === "unread" ? null : status),
-    payout_email: (line) =>
-      states(line, "payout")
-        ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? "")])
-        : null,
-  };
+const EXCLUSIVE: Record<"commission_pct" | "group" | "status" | "payout_email", (line: PartnerLine) => string | null> = {
+  group: ({ group }) => group && slugKey(group),
+  commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
+  status: ({ status }) => (status === "unread" ? null : status),
+  payout_email: (line) =>
+    states(line, "payout")
+      ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? ""), line.input.bank])
+      : null,
+};
 
 /** An unreadable state may be any, so its partner is not active before somebody signs in or activates them. */
 function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {
@@ -250,21 +257,31 @@ function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | n
 }
 
 function lacks(partner: KnownPartner, detail: Detail): boolean {
-  return detail === "payout" ? partner.payout_method === null && partner.payout_email === null : !partner[detail];
+  if (detail !== "payout") return !partner[detail];
+  return partner.payout_method === null && partner.payout_email === null && partner.bank_account === null;
 }
 
 function states({ input }: PartnerLine, detail: Detail): boolean {
-  return detail === "payout" ? Boolean(input.payout_method ?? input.payout_email) : Boolean(input[detail]);
+  return Boolean(detail === "payout" ? (input.payout_method ?? input.payout_email ?? input.bank) : input[detail]);
 }
 
 /** Sorts lines by their content alone: first the line whose code is the partner's slug, if it is new. */
 function byContent(lines: readonly PartnerLine[]): PartnerLine[] {
   const keyed = lines.map((line) => {
-    const { email, payout_method, payout_email } = line.input;
+    const { email, payout_method, payout_email, bank } = line.input;
     const texts = PARTNER_TEXTS.map((column) => line.input[column]);
     const [code] = line.codes;
     const promotion = line.promotion_codes.map(promotionKey);
-    const said = JSON.stringify([code, ...texts, payout_method, payout_email, email, line.codes, promotion]);
+    const said = JSON.stringify([
+      code,
+      ...texts,
+      payout_method,
+      payout_email,
+      bank ?? null,
+      email,
+      line.codes,
+      promotion,
+    ]);
     return { line, code: code === undefined ? null : slugKey(code), said };
   });
   return keyed
@@ -289,10 +306,11 @@ function statedBy(ordered: readonly PartnerLine[], groups: Known["groups"]): Lin
     payout_method: payout?.payout_method,
     payout_email: payout?.payout_email,
     group_id: group ? groups.get(slugKey(group)) : undefined,
+    bank: payout?.bank ?? null,
   };
 }
 
-function filledIn(before: KnownPartner, stated: LineInput): KnownPartner {
+function filledIn(before: KnownPartner, stated: Omit<LineInput, "bank">): KnownPartner {
   const after = { ...before };
   for (const column of PARTNER_TEXTS) if (lacks(before, column)) after[column] = stated[column] ?? before[column];
   if (lacks(before, "payout")) {

@@ -12,6 +12,7 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { PARTNER_TEXTS } from "../../resources/partner.ts";
 import type { Group, Partner } from "../kernel/rows.ts";
+import { sealDetails } from "../kernel/sealed-details.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { countGiven, giveCodes, selectGiven } from "../partners/given-codes.ts";
 import { takeDetails, takeRest } from "../payouts/take-details.ts";
@@ -179,7 +180,8 @@ async function planOf(
   const added: Partner[] = [];
   const completed: { before: Partner; after: Partner }[] = [];
   const further = new Map<string, { further_slugs?: string[] }>();
-  for (const { before, after, codes } of changed) {
+  for (const { before, after: decided, codes, bank } of changed) {
+    const after = bank ? { ...decided, ...(await sealDetails(ctx, decided.id, bank)) } : decided;
     const further_slugs = codes.filter((key) => key !== slugKey(after.slug));
     if (further_slugs.length > 0) further.set(after.id, { further_slugs });
     const kept = { metadata: metadata.get(after.id) ?? null };
@@ -248,7 +250,8 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
 
 /** Compares and sets every row: a row that changed meanwhile is not counted, and the commit fails. */
 function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
-  const columns = [...PARTNER_TEXTS, "payout_method", "payout_email", "search_text", "updated_at"];
+  const details = ["payout_method", "payout_email", "bank_account", "bank_account_sealed"];
+  const columns = [...PARTNER_TEXTS, ...details, "search_text", "updated_at"];
   const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));
   const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
   return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j

@@ -37,18 +37,26 @@ const SHOWN: Record<NonNullable<AnyField["audit"]>, (value: unknown) => unknown>
   plain: (value) => value,
   address: (value) => maskAddress(String(value)),
   account: (value) => maskAccount(String(value)),
+  sealed: (value) => String(value).split("\0")[0],
   secret: () => "(secret)",
 };
 
 /** `{field: [old, new]}` of differing columns. Secrets read `"(secret)"` or null; payout details are masked. */
 export function changesOf<K extends keyof Rows>(kind: K, before: Rows[K], after: Rows[K]): Changes {
-  const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>];
   return Object.fromEntries(
     Object.entries(FIELDS[kind]).flatMap(([name, { audit }]): [string, [unknown, unknown]][] => {
-      if (audit === null || JSON.stringify(old[name]) === JSON.stringify(now[name])) return [];
+      if (audit === null) return [];
+      const [old, now] = [before, after].map((row) => valueOf(row as Record<string, unknown>, name, audit));
+      if (JSON.stringify(old) === JSON.stringify(now)) return [];
       const apart = maskDistinctly(SHOWN[audit]);
       const display = (value: unknown) => (value === null ? null : apart(value));
-      return [[name, [display(old[name]), display(now[name])]]];
+      return [[name, [display(old), display(now)]]];
     }),
   );
+}
+
+/** Two sealed values with one masked text differ by their seals. */
+function valueOf(row: Record<string, unknown>, name: string, audit: AnyField["audit"]): unknown {
+  const value = row[name];
+  return audit === "sealed" && value !== null ? [value, row[`${name}_sealed`]].join("\0") : value;
 }

@@ -7,7 +7,8 @@ import type { Partner, Payout } from "./rows.ts";
 /** The mask of each payout detail that is shown in part. */
 export const MASKED_DETAILS = PAYOUT_DETAILS.flatMap((column) => {
   const { audit } = PARTNER[column];
-  return audit === "plain" ? [] : [[column, audit === "address" ? maskAddress : maskAccount] as const];
+  if (audit === "plain") return [];
+  return [[column, audit === "sealed" ? String : audit === "address" ? maskAddress : maskAccount] as const];
 });
 
 /** A change of one partner's payout details, for its notification (OUT-9). */

@@ -4,12 +4,20 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows, whole } from "../../db/rows.ts";
 import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
-import { searchText, slugKey, markUnindexed, type PartnerStatus, type Searched } from "../../domain/partner.ts";
+import {
+  searchText,
+  slugKey,
+  markUnindexed,
+  TRANSFER_METHOD,
+  type PartnerStatus,
+  type Searched,
+} from "../../domain/partner.ts";
+import { COLUMN_OF, namesMethodAlone, readDetails, type GivenDetails } from "../../domain/payout-details.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { GroupRules } from "../../domain/rules.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { rowOf, type InputOf, type PatchOf } from "../../resources/field.ts";
-import { PARTNER } from "../../resources/partner.ts";
+import { PARTNER, PAYOUT_DETAILS } from "../../resources/partner.ts";
 import { iso, MINUTE, nextStamp } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -21,6 +29,7 @@ import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Group, Partner, Program } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
+import { openDetails, sealDetails } from "../kernel/sealed-details.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -40,6 +49,11 @@ import { selectSearchedPartners } from "../kernel/partner-search.ts";
 
 export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
+/** The details of the method in them, as typed (OUT-23). */
+interface Detailed {
+  details?: GivenDetails | undefined;
+}
+
 /** `apply_from` applies to `commission_pct` and `group_id`. */
 export type PartnerPatch = PatchOf<Partner, typeof PARTNER> & ApplyFrom;
 
@@ -56,11 +70,12 @@ export interface PartnerWithStats {
  * Creates a partner as `invited`; payout details in the input need the scope `payouts`. @throws `already_exists` naming
  * the field if the e-mail address or slug is taken.
  */
-export async function createPartner(caller: Caller, input: PartnerInput): Promise<Partner> {
+export async function createPartner(caller: Caller, { details, ...input }: PartnerInput & Detailed): Promise<Partner> {
   return act(caller, async (ctx) => {
-    if (PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
+    if (details || PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
     if (input.group_id !== undefined) await requireGroup(ctx, input.group_id);
-    const partner = newPartner(ctx, input);
+    const made = newPartner(ctx, input);
+    const partner: Partner = details ? { ...made, ...(await detailColumns(ctx, made, details)) } : made;
     const row = { ...partner, search_text: markUnindexed(partner.search_text) };
     await commitPartner(ctx, {
       writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
@@ -71,9 +86,10 @@ export async function createPartner(caller: Caller, input: PartnerInput): Promis
   });
 }
 
+/** The payout details that partner requests contain. */
 const PAYOUT_FIELDS = ["payout_method", "payout_email"] as const;
 /** The fields that decide a payout's destination, or the person who sets it: the address signs in to the portal. */
-const LEADING_TO_PAYOUTS = [...PAYOUT_FIELDS, "email"] as const;
+const LEADING_TO_PAYOUTS = [...PAYOUT_DETAILS, "email"] as const;
 
 /** Builds the row of a new partner. */
 export function newPartner(ctx: NewPartnerCtx, input: PartnerInput): Partner {
@@ -85,6 +101,10 @@ export function newPartner(ctx: NewPartnerCtx, input: PartnerInput): Partner {
     group_id: input.group_id ?? ctx.program.default_group_id,
     status: "invited",
     provider_a_account_id: null,
+    bank_account_sealed: null,
+    bank_account: null,
+    crypto_address_sealed: null,
+    crypto_address: null,
     search_text: "",
     created_at: stamp,
     updated_at: stamp,
@@ -167,8 +187,38 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
  * (OUT-9).
  * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
  */
-export async function updatePartner(caller: Caller, id: string, patch: PartnerPatch, shown?: Shown): Promise<Partner> {
+export async function updatePartner(
+  caller: Caller,
+  id: string,
+  patch: PartnerPatch & Detailed,
+  shown?: Shown,
+): Promise<Partner> {
   return (await changePartner(caller, id, patch, "partner.updated", { shown })).partner;
+}
+
+/**
+ * Sets the payout method and its details, or the method alone, with its stored details (OUT-23). The details of other
+ * methods stay. Needs the scope `payouts`.
+ * @throws `validation_failed` naming the field; `rate_limited` as `updatePartner`.
+ */
+export async function setPayoutDetails(caller: Caller, id: string, given: GivenDetails): Promise<Partner> {
+  return updatePartner(caller, id, { details: given });
+}
+
+/** The columns that store these details, without those that store them already. */
+async function detailColumns(ctx: ProgramCtx, before: Partner, given: GivenDetails): Promise<Partial<Partner>> {
+  const payout_method = given.method;
+  if (payout_method === null) return { payout_method };
+  const isComplete = payout_method === TRANSFER_METHOD || before[COLUMN_OF[payout_method]] !== null;
+  if (namesMethodAlone(given) && isComplete) return { payout_method };
+  const read = readDetails({ ...given, method: payout_method });
+  if (!read.ok) throw invalidField(read.problem.path, read.problem.message);
+  const details = read.value;
+  if (details.method === "wallet") return { payout_method, payout_email: details.email };
+  if (details.method === TRANSFER_METHOD) return { payout_method, provider_a_account_id: details.account };
+  const stored = await openDetails(ctx, before.id, before, details.method);
+  const isStored = JSON.stringify(stored) === JSON.stringify(details);
+  return { payout_method, ...(isStored ? {} : await sealDetails(ctx, before.id, details)) };
 }
 
 /** Soft delete: the partner becomes `deactivated`, its history stays (PART-3). `was` is the status before. */
@@ -185,7 +235,7 @@ export async function inviteAgain(caller: Caller, id: string): Promise<Partner> 
 async function changePartner(
   caller: Caller,
   id: string,
-  { apply_from, ...all }: PartnerPatch,
+  { apply_from, details, ...all }: PartnerPatch & Detailed,
   type: "partner.updated" | "partner.deleted",
   { only, shown }: { only?: PartnerStatus; shown?: Shown | undefined } = {},
 ): Promise<{ partner: Partner; was: PartnerStatus }> {
@@ -206,26 +256,25 @@ async function changePartner(
     if (!before) throw notFound("partner");
     const always = apply_from === undefined ? [] : APPLIED_COLUMNS.filter((column) => all[column] !== undefined);
     const patch: typeof all = pickChanged(before, all, { shown, together: [PAYOUT_FIELDS], always });
-    const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-    if (LEADING_TO_PAYOUTS.some((field) => patch[field] !== undefined)) requireScope(ctx, "payouts");
+    const given: Partial<Partner> = {
+      ...Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)),
+      ...(details && (await detailColumns(ctx, before, details))),
+    };
+    if (LEADING_TO_PAYOUTS.some((field) => given[field] !== undefined)) requireScope(ctx, "payouts");
     const applied = APPLIED_COLUMNS.filter((column) => patch[column] !== undefined);
     const from = appliedFrom(ctx, apply_from, applied.length > 0);
     const was = before.status;
     const isLeft = Object.keys(given).length === 0 || (only !== undefined && was !== only);
     if (isLeft) return { ctx, partner: before, was, activated: false, taken: null };
     const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
-    after.search_text = searchTextOf(after);
+    const search_text = (after.search_text = searchTextOf(after));
     // An unchanged text is not written: if it is not indexed yet, that is left to the job.
-    const isFoundElsewhere = searchTextOf(before) !== after.search_text;
+    const isFoundElsewhere = searchTextOf(before) !== search_text;
     const writes: Write[] = [
       {
         statement: ctx.db
           .update(partners)
-          .set({
-            ...given,
-            ...(isFoundElsewhere && { search_text: after.search_text }),
-            updated_at: after.updated_at,
-          })
+          .set({ ...given, ...(isFoundElsewhere && { search_text }), updated_at: after.updated_at })
           .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
         expect: 1,
       },
@@ -238,7 +287,7 @@ async function changePartner(
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
     if (applied.length > 0) writes.push(...(await planRules(ctx, after, applied, from)));
-    const taken = PAYOUT_FIELDS.some((field) => patch[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
+    const taken = PAYOUT_DETAILS.some((field) => given[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
     if (taken) writes.push(...taken.writes);
     const changed = partnerChanged(before, after, taken, type, from);
     if (changed.payoutDetails && ctx.actor.type === "partner") writes.push(await refuseTooManyChanges(ctx, before));

@@ -1,12 +1,12 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { amount, flag, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, flag, nullable, sealed, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
 import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
-import { recipientOf, shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
+import { shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
 import { invalidField } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { logLine } from "../../lib/log.ts";
@@ -18,9 +18,10 @@ import { BalanceTooLarge } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
+import type { SealedDetails } from "../kernel/sealed-details.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { payable, payableSums, skipReason, type Chunk, type GenerationInput } from "./payable.ts";
-import { sealRecipient } from "./recipient.ts";
+import { currentRecipient, sealRecipient } from "./recipient.ts";
 import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
 import { isWithoutDetails } from "./take-details.ts";
 
@@ -166,10 +167,9 @@ function isOf(stem: SQL, id: SQL): SQL {
 }
 
 /** A partner and currency that a chunk pays, with the partner as frozen. */
-interface Payee extends RecipientSource {
+interface Payee extends RecipientSource, SealedDetails {
   partner_id: string;
   currency: string;
-  method: PayoutMethod | null;
   /** The version of the partner that was read. */
   seen: string;
 }
@@ -177,7 +177,9 @@ interface Payee extends RecipientSource {
 const PAYEE: Columns<Payee> = {
   partner_id: text,
   currency: text,
-  method: nullable(textOf<PayoutMethod>()),
+  payout_method: nullable(textOf<PayoutMethod>()),
+  bank_account_sealed: nullable(sealed),
+  crypto_address_sealed: nullable(sealed),
   first_name: nullable(text),
   last_name: nullable(text),
   payout_email: nullable(text),
@@ -189,7 +191,8 @@ function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
   return selectRows(
     ctx.db,
     PAYEE,
-    sql`select s.partner_id as partner_id, s.currency as currency, s.method as method,
+    sql`select s.partner_id as partner_id, s.currency as currency, p.payout_method as payout_method,
+      p.bank_account_sealed as bank_account_sealed, p.crypto_address_sealed as crypto_address_sealed,
       p.first_name as first_name, p.last_name as last_name, p.payout_email as payout_email,
       p.provider_a_account_id as provider_a_account_id, p.updated_at as seen
     from (${payableSums(ctx, input, chunk)}) s cross join partners p on p.id = s.partner_id
@@ -247,9 +250,9 @@ type FrozenRow = [id: string, partner: string, currency: string, seen: string, s
 
 async function frozenRow(ctx: ProgramCtx, stem: string, payee: Payee): Promise<FrozenRow> {
   const id = stem + newId("payout", ctx.now).slice(-OWN_CHARACTERS);
-  const recipient = recipientOf(payee);
-  const sealed = await sealRecipient(ctx, id, recipient);
-  return [id, payee.partner_id, payee.currency, payee.seen, sealed, shownRecipient(payee.method, recipient)];
+  const recipient = await currentRecipient(ctx, payee.partner_id, payee);
+  const box = await sealRecipient(ctx, id, recipient);
+  return [id, payee.partner_id, payee.currency, payee.seen, box, shownRecipient(payee.payout_method, recipient)];
 }
 
 function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly FrozenRow[]) {

@@ -2,12 +2,22 @@ import { desc, sql } from "drizzle-orm";
 import { atMost } from "../../db/client.ts";
 import { payouts } from "../../db/schema.ts";
 import { maskDistinctly } from "../../domain/mask.ts";
-import { detailOf, maskDetail, type Recipient } from "../../domain/recipient.ts";
+import { detailOf, maskDetail, recipientOf, type Recipient, type RecipientSource } from "../../domain/recipient.ts";
 import type { Sealed } from "../../lib/seal.ts";
 import type { BaseCtx, Reader } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
+import { openDetails, type SealedDetails } from "../kernel/sealed-details.ts";
 
 const placeOf = (payout_id: string) => ({ table: "payouts", column: "recipient_sealed", row: payout_id }) as const;
+
+/** The recipient of a payout that the partner gets now. */
+export async function currentRecipient(
+  ctx: Pick<BaseCtx, "sealer">,
+  partner_id: string,
+  partner: RecipientSource & SealedDetails,
+): Promise<Recipient> {
+  return recipientOf(partner, await openDetails(ctx, partner_id, partner));
+}
 
 export async function sealRecipient(
   { sealer }: Pick<BaseCtx, "sealer">,

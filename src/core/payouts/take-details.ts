@@ -1,39 +1,41 @@
 /** Pending payouts without payout details, which receive the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
+import { joinParts } from "../../db/parts.ts";
 import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
 import type { Cents } from "../../domain/money.ts";
-import { TRANSFER_METHOD } from "../../domain/partner.ts";
-import { lacksDetails, recipientOf, shownRecipient } from "../../domain/recipient.ts";
+import { PAYOUT_METHODS, type PayoutMethod } from "../../domain/partner.ts";
+import { COLUMN_OF } from "../../domain/payout-details.ts";
+import { detailOf, shownRecipient, type Recipient } from "../../domain/recipient.ts";
 import { nextStamp } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner, Payout } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { sealRecipient } from "./recipient.ts";
+import { currentRecipient, sealRecipient } from "./recipient.ts";
 import { payoutMoved } from "./rows.ts";
 
 /** Payouts in one commit: each is an event with its own text. */
 const PAYOUTS_AT_ONCE = 500;
 
 /** The literals are those of the partial index. */
-const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null
-  and (method is null or method in ('wallet', ${literal(TRANSFER_METHOD)}))`;
+const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null`;
 
 /** The same condition for the payouts of a join. */
 export function isWithoutDetails(alias: string): SQL {
   const p = sql.raw(alias);
-  return sql`(${p}.status = 'pending' and ${p}.recipient is null
-    and (${p}.method is null or ${p}.method in ('wallet', ${literal(TRANSFER_METHOD)})))`;
+  return sql`(${p}.status = 'pending' and ${p}.recipient is null)`;
 }
 
-/** Whether a payout made now for the partner `p` would have no payout details, like `lacksDetails`. */
+/** Whether a payout made now for the partner `p` would have no payout details. */
 export function partnerLacksDetails(alias: string): SQL {
   const p = sql.raw(alias);
-  return sql`(${p}.payout_method is null or (${p}.payout_method = 'wallet' and ${p}.payout_email is null)
-    or (${p}.payout_method = ${literal(TRANSFER_METHOD)} and ${p}.provider_a_account_id is null))`;
+  const cases = PAYOUT_METHODS.map(
+    (method) => sql`when ${literal(method)} then ${p}.${sql.raw(COLUMN_OF[method])} is null`,
+  );
+  return sql`(case ${p}.payout_method ${joinParts(cases, sql` `, PAYOUT_METHODS.length)} else 1 end)`;
 }
 
 /** Further writes of a commit that adds payout details. */
@@ -55,9 +57,12 @@ export const NOTHING_TAKEN: DetailsTaken = { writes: [], occurrences: [], counts
  * generated meanwhile, the commit is a lost race.
  */
 export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]): Promise<DetailsTaken> {
+  const recipients = await Promise.all(
+    changed.map(async (partner) => ({ partner, recipient: await currentRecipient(ctx, partner.id, partner) })),
+  );
   const byId = new Map(
-    changed.flatMap((partner) =>
-      lacksDetails(partner.payout_method, recipientOf(partner)) ? [] : [[partner.id, partner] as const],
+    recipients.flatMap((one) =>
+      detailOf(one.partner.payout_method, one.recipient) === null ? [] : [[one.partner.id, one] as const],
     ),
   );
   if (byId.size === 0) return NOTHING_TAKEN;
@@ -74,8 +79,8 @@ export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]):
   );
   const filled = await Promise.all(
     rows.flatMap((before) => {
-      const partner = byId.get(before.partner_id);
-      return partner ? [withDetails(ctx, before, partner)] : [];
+      const own = byId.get(before.partner_id);
+      return own ? [withDetails(ctx, before, own.partner.payout_method, own.recipient)] : [];
     }),
   );
   const isPartial = rows.length === PAYOUTS_AT_ONCE;
@@ -114,12 +119,16 @@ interface Filled {
   after: Payout;
 }
 
-async function withDetails(ctx: ProgramCtx, before: Payout, partner: Partner): Promise<Filled> {
-  const recipient = recipientOf(partner);
+async function withDetails(
+  ctx: ProgramCtx,
+  before: Payout,
+  method: PayoutMethod | null,
+  recipient: Recipient,
+): Promise<Filled> {
   const changes = {
-    method: partner.payout_method,
+    method,
     recipient_sealed: await sealRecipient(ctx, before.id, recipient),
-    recipient: shownRecipient(partner.payout_method, recipient),
+    recipient: shownRecipient(method, recipient),
     updated_at: nextStamp(before.updated_at, ctx.now),
   };
   return { before, after: { ...before, ...changes } };

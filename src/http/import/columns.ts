@@ -22,6 +22,14 @@ const COMMON = {
       ...["coupon", "discount codes", "discount code", "voucher codes", "voucher code", "vouchers", "voucher"],
       ...["affiliate coupons", "affiliate coupon", "affiliate coupon code", "partner coupon", "partner coupon code"],
     ],
+    // The partner's bank account (OUT-23).
+    account_holder: ["account holder", "account holder name", "account name", "beneficiary", "beneficiary name"],
+    country: ["country", "country code", "bank country"],
+    currency: ["currency", "account currency", "payout currency"],
+    iban: ["iban"],
+    bic: ["bic", "swift", "swift code", "swift bic", "bic swift"],
+    account_number: ["account number", "bank account number", "bank account"],
+    routing_number: ["routing number", "aba", "aba number", "routing code", "bank code"],
   },
   customers: {
     customer_id: [

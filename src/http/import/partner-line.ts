@@ -10,6 +10,8 @@ import {
   splitPromotionCodes,
   type CellReading,
 } from "../../domain/import-cell.ts";
+import { tidyIban } from "../../domain/iban.ts";
+import { readDetails, type BankDetails } from "../../domain/payout-details.ts";
 import type { ImportField } from "./columns.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
@@ -64,6 +66,7 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
     const effect = payout === null ? "" : "The address is used for wallet payouts.";
     notes.push(unread(columnOf("payout_method"), leftOut(`${method.message} ${known}`, effect)));
   }
+  const bank = readBank({ cell, columnOf }, notes);
   const rate = readPercentage(cell("commission_pct"));
   if (Number.isNaN(rate)) {
     notes.push(
@@ -77,11 +80,11 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
     email: cell("email"),
     ...texts,
     commission_pct: Number.isNaN(rate) ? null : rate,
-    payout_method: (method.ok ? method.value : null) ?? (payout === null ? null : "wallet"),
+    payout_method: (method.ok ? method.value : null) ?? (payout === null ? bank && "bank_transfer" : "wallet"),
     payout_email: payout,
   };
   const parsed = parseInput(partnerLine, input);
-  if (parsed.ok) return parsed;
+  if (parsed.ok) return { ok: true, value: { ...parsed.value, bank } };
   const { email, ...others } = parsed.problems.fields;
   if (email !== undefined) return { ok: false, message: email };
   for (const [field, message] of Object.entries(others)) {
@@ -89,8 +92,36 @@ function readInput({ cell, each, columnOf }: LineCells, notes: LineNote[]): Cell
     notes.push(unread(column, leftOut(message, field === "commission_pct" ? UNREAD_RATE : "")));
     input[field as keyof Input] = null;
   }
-  return { ok: true, value: partnerLine.parse(input) };
+  return { ok: true, value: { ...partnerLine.parse(input), bank } };
 }
+
+/**
+ * The bank account of a line with an IBAN or an account number. The holder is the partner and the country that of the
+ * IBAN unless the line has them.
+ */
+function readBank({ cell, columnOf }: Pick<LineCells, "cell" | "columnOf">, notes: LineNote[]): BankDetails | null {
+  const given = Object.fromEntries(BANK_COLUMNS.map((field) => [field, cell(field)]));
+  if (!given["iban"] && !given["account_number"]) return null;
+  given["account_holder"] ||= [cell("first_name"), cell("last_name")].filter(Boolean).join(" ") || cell("name");
+  given["country"] ||= tidyIban(given["iban"] ?? "").slice(0, 2);
+  const read = readDetails({ method: "bank_transfer", ...given });
+  if (read.ok && read.value.method === "bank_transfer") return read.value;
+  if (read.ok) return null;
+  const { path, message } = read.problem;
+  const column = columnOf(path as ImportField) ?? columnOf("iban") ?? columnOf("account_number");
+  notes.push(unread(column, leftOut(`${path}: ${message}`, "The bank account is left out.")));
+  return null;
+}
+
+const BANK_COLUMNS = [
+  "account_holder",
+  "country",
+  "currency",
+  "iban",
+  "bic",
+  "account_number",
+  "routing_number",
+] as const satisfies readonly ImportField[];
 
 /** The names of the transfer method: that of its service, and that in the API. */
 const TRANSFER_WORDS: ReadonlyMap<string, PayoutMethod> = new Map(

@@ -102,6 +102,8 @@ const FIELDS: Record<PayoutDetail, string> = {
   payout_method: "Payout method",
   payout_email: `E-mail at ${WALLET_SERVICE}`,
   provider_a_account_id: `Account at ${TRANSFER_SERVICE}`,
+  bank_account: "Bank account",
+  crypto_address: "Crypto address",
 };
 
 function changesText({ changes, linked_account }: PayoutDetailsChange): string {

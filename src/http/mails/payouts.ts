@@ -1,6 +1,5 @@
 import type { PayoutMail } from "../../domain/mail.ts";
 import type { NoticeOf } from "../../core/kernel/notices.ts";
-import { takesDetails } from "../../domain/recipient.ts";
 import { formatMoney } from "../../domain/currency.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { dayFor, type Letter, type LetterRow } from "./letter.ts";
@@ -8,9 +7,10 @@ import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 /** Notifies the partner of a new payout and its due date (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
   const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
-  const text = takesDetails(notice.payout)
-    ? "You have a new payout, but no payout details yet. Add them in the portal so that it can be paid."
-    : "You have a new payout.";
+  const text =
+    notice.payout.recipient === null
+      ? "You have a new payout, but no payout details yet. Add them in the portal so that it can be paid."
+      : "You have a new payout.";
   return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
 }
 

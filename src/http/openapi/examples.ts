@@ -1,3 +1,4 @@
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { bySecretSet, byVendor, SECRET_SETTINGS } from "../../providers/registry.ts";
 import { APPLICATION } from "../../resources/application.ts";
 import { CLAIM } from "../../resources/claim.ts";
@@ -187,6 +188,13 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     provider_a_account_id: "acct_1RTa2b",
     url: "https://connect.example.com/setup/e/acct_1RTa2b",
     expires_at: AT,
+  },
+  PayoutDetails: {
+    ...{ partner_id: id("par"), method: "bank_transfer", wallet: null, [TRANSFER_METHOD]: null, crypto: null },
+    bank_transfer: {
+      ...{ account_holder: "Ja****oe", country: "DE", currency: "EUR" },
+      iban: "DE** **** **** **** **30 00",
+    },
   },
   Application: application,
   ApplicationList: listOf(application),

@@ -23,9 +23,11 @@ import type {
 } from "../../core/kernel/views.ts";
 import type { Member } from "../../core/kernel/rows.ts";
 import type { CodeStats } from "../../core/partners/code-stats.ts";
+import type { StoredDetails } from "../../core/partners/payout-details.ts";
 import { ATTEMPT_ERRORS, DELIVERY_STATUSES } from "../../domain/delivery.ts";
 import { ALL_IMPORT_FIELDS, IMPORT_KINDS } from "../import/columns.ts";
 import { IMPORT_PRODUCT_IDS } from "../import/product.ts";
+import { PAYOUT_METHODS, TRANSFER_METHOD } from "../../domain/partner.ts";
 import { SENT_EVENT_TYPES } from "../../domain/event.ts";
 import { EVENT_OUTCOMES } from "../../domain/payment.ts";
 import { REFUSAL_REASONS } from "../../domain/refusal.ts";
@@ -77,6 +79,22 @@ const program = once(() =>
 const apiKey = once(() => shows<ReturnType<typeof viewApiKey>>()(readShape(API_KEY)));
 
 const partner = once(() => shows<PartnerView>()(readShape(PARTNER)));
+
+const payoutDetails = once(() => {
+  const optional = z.string().exactOptional();
+  const bank = {
+    ...{ account_holder: z.string(), country: z.string(), currency: z.string(), iban: optional, bic: optional },
+    ...{ account_number: optional, routing_number: optional, sort_code: optional, bsb: optional },
+  };
+  return shows<StoredDetails>()({
+    partner_id: idOf("partner"),
+    method: z.enum(PAYOUT_METHODS).nullable().describe("How the partner is paid; null while none is chosen."),
+    wallet: z.strictObject({ email: z.string() }).nullable(),
+    [TRANSFER_METHOD]: z.strictObject({ account: z.string() }).nullable(),
+    bank_transfer: z.strictObject(bank).nullable(),
+    crypto: z.strictObject({ network: z.string(), address: z.string() }).nullable(),
+  });
+});
 
 const sums = once(() => ({
   total_commissions: z.int(),
@@ -324,6 +342,7 @@ export const replies = once(() => ({
     url: z.string().describe("The provider's hosted page, for this partner only."),
     expires_at: timestamp,
   }),
+  PayoutDetails: payoutDetails(),
   ...{ Code: code(), CodeList: allOf(code()), CodeSummary: allOf(codeStats()) },
   ...{ ProductList: allOf(product()), Flow: flow(), SavedFlow: savedFlow(), FlowList: allOf(flow()) },
   ...{ Group: group(), GroupList: allOf(group()) },

@@ -27,6 +27,10 @@ const EXAMPLES = {
   PartnerUpdate: { status: "active" },
   OnboardingStart: { country: "DE" },
   AccountForget: { account_id: "acct_1RTa2b" },
+  PayoutDetailsSet: {
+    ...{ method: "bank_transfer", account_holder: "Jane Doe", country: "DE", currency: "EUR" },
+    iban: "DE89 3704 0044 0532 0130 00",
+  },
   ApplicationDecline: { note: "We take no coupon sites." },
   ApplicationsDecide: { ids: [id("app")], status: "approved" },
   CodeCreate: codeCreate,

@@ -51,7 +51,13 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ],
   ],
   // Undelivered e-mails contain the addresses of payouts.
-  details: ["GET /payouts/export.csv", "GET /payouts/files", "GET /payouts/list.csv", "GET /settings/mails"],
+  details: [
+    "GET /payouts/export.csv",
+    "GET /payouts/files",
+    "GET /payouts/list.csv",
+    "GET /settings/mails",
+    "GET /partners/:id/payout-details",
+  ],
   money: [
     ...["POST /commissions/:id", "POST /commissions/bulk", "GET /commissions/new", "POST /commissions/new"],
     ...["GET /commissions/matching", "POST /commissions/matching"],

@@ -21,6 +21,7 @@ import { integrationCheck } from "./integration/check.tsx";
 import { leads } from "./payments/leads.tsx";
 import { overview } from "./overview/overview.tsx";
 import { partnerCodes } from "./partners/codes.tsx";
+import { partnerPayoutDetails } from "./partners/payout-details.tsx";
 import { groups } from "./partners/groups.tsx";
 import { partnerImport } from "./partners/import.tsx";
 import { partners } from "./partners/list.tsx";
@@ -43,6 +44,7 @@ export const dashboard = new Hono<PageEnv>()
   .route("/partners/groups", groups)
   .route("/partners", partners)
   .route("/partners", partnerCodes)
+  .route("/partners", partnerPayoutDetails)
   .route("/flows", flows)
   .route("/commissions/bulk", commissionsChosen)
   .route("/commissions/matching", commissionsMatching)

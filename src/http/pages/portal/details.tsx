@@ -2,7 +2,8 @@ import { type Context, Hono } from "hono";
 import { StaleChange } from "../../../core/kernel/stale.ts";
 import { startOnboarding } from "../../../core/partners/onboarding.ts";
 import { updatePartner } from "../../../core/partners/partners.ts";
-import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
+import { TRANSFER_METHOD } from "../../../domain/partner.ts";
+import { COLUMN_OF, FIELDS_OF } from "../../../domain/payout-details.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { MINUTE } from "../../../lib/time.ts";
 import { publicUrl } from "../../../lib/public-url.ts";
@@ -13,14 +14,15 @@ import type { PageEnv } from "../../session.ts";
 import { openEdit, refusedEdit, sentEdit, type Edit, type EditForm } from "../edits.ts";
 import { parseInput, refusalOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { Field, Form, SelectField, Actions } from "../parts/form.tsx";
+import { Field, Form, Actions } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { PayoutFields, typedDetails, typedTexts } from "../parts/payout-fields.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
 import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { programText } from "../parts/shown-name.ts";
-import { ADDRESS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
+import { ADDRESS_MISSING, DETAILS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
 import { act, sentFields } from "../act.ts";
 import { FLASH, addressWithNote } from "../flash.ts";
 
@@ -37,8 +39,10 @@ const OWN_FORM: EditForm<Self> = {
   changes: ({ id }) => ({ type: "partner.updated", about: ["partner_id", id] }),
 };
 
+type Values = Record<keyof typeof own.shape, string | null>;
+
 /** The input, or the stored value of fields that were not sent. */
-function valuesOf({ row, fields }: Edit<Self>): Record<keyof typeof own.shape, string | null> {
+function valuesOf({ row, fields }: Edit<Self>): Values {
   return {
     payout_method: fields?.given("payout_method") ?? row.payout_method,
     payout_email: fields?.given("payout_email") ?? row.payout_email,
@@ -62,11 +66,11 @@ export const details = new Hono<PageEnv>()
       last_name: fields.textOrNull("last_name"),
     });
     if (!parsed.ok) return again(parsed.problems);
-    if (values.payout_method === "wallet" && !values.payout_email) {
-      return again({ message: ADDRESS_MISSING, fields: { payout_email: ADDRESS_MISSING } });
-    }
+    const typed = typedDetails(fields);
+    const missing = typed.details ? null : missingDetails({ ...edit.row, ...values });
+    if (missing) return again(missing);
     try {
-      await updatePartner(c.var.ctx, edit.row.id, parsed.value, edit.sent);
+      await updatePartner(c.var.ctx, edit.row.id, { ...parsed.value, ...typed }, edit.sent);
       return c.redirect(addressWithNote(AT, "saved"), 303);
     } catch (error) {
       if (error instanceof StaleChange) return detailsPage(c, { edit: await refusedEdit(c, OWN_FORM, edit, error) });
@@ -88,6 +92,17 @@ export const details = new Hono<PageEnv>()
     }),
   );
 
+/** The problem of a method without details. The account for transfers is set up afterwards. */
+function missingDetails(partner: Omit<Self, keyof Values> & Values): Problems | null {
+  const { payout_method: method } = partner;
+  if (method === "wallet" && !partner.payout_email) {
+    return { message: ADDRESS_MISSING, fields: { payout_email: ADDRESS_MISSING } };
+  }
+  if ((method !== "bank_transfer" && method !== "crypto") || partner[COLUMN_OF[method]] !== null) return null;
+  const message = DETAILS_MISSING[method];
+  return { message, fields: { [FIELDS_OF[method][0]]: message } };
+}
+
 function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
   // The reason stays between the owner and the provider.
   if (error instanceof AppError && error.code === "provider_not_configured") {
@@ -97,16 +112,14 @@ function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
     const message = `${TRANSFER_SERVICE} cannot be reached right now. Please try again in a minute.`;
     return { message, fields: {} };
   }
-  return refusalOf(c, error);
+  const { fields, ...problems } = refusalOf(c, error);
+  const { country, ...others } = fields;
+  return { ...problems, fields: { ...others, ...(country === undefined ? {} : { account_country: country }) } };
 }
 
 /** The destination of future payouts, by the saved details. */
 function destinationText(partner: Self, program: OwnProgram): string {
-  const { payout_method } = partner;
-  const isAsked = payout_method === "bank_transfer" || payout_method === "crypto";
-  const where = isAsked ? `are paid this way; ${programText(program)} will ask you for the details` : "go there";
-  const next = `New payouts ${where}. So do open payouts without payout details.`;
-  return unpayableText(partner, program) ?? next;
+  return unpayableText(partner, program) ?? "New payouts go there. So do open payouts without payout details.";
 }
 
 interface DetailsState {
@@ -128,20 +141,15 @@ function detailsPage(
     { title: "Payout details", at: AT, problems: problems ?? wrong, done, head: {} },
     <>
       <section class="card form-narrow">
-        <Form {...{ action: AT, problems, shown }} class="stack" values={valuesOf(edit)}>
-          <SelectField
-            name="payout_method"
+        <Form
+          {...{ action: AT, problems, shown }}
+          class="stack"
+          values={{ ...valuesOf(edit), ...typedTexts(edit.fields) }}
+        >
+          <PayoutFields
+            stored={partner}
             label="Pay me by"
             options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
-            hint={`For a bank transfer or crypto, ${programText(program)} will ask you for the details.`}
-          />
-          <Field
-            name="payout_email"
-            label={`Your e-mail at ${WALLET_SERVICE}`}
-            type="email"
-            autocomplete="email"
-            maxlength={254}
-            hint={`Only for payouts by ${WALLET_SERVICE}.`}
           />
           <div class="fields two">
             <Field name="first_name" label="First name" autocomplete="given-name" maxlength={200} />
@@ -218,6 +226,7 @@ function AccountSection({ partner, program, problems }: AccountSectionProps) {
               <p>{TRANSFER_SERVICE} pays directly to your bank, and asks for your identity and your account.</p>
               <Field
                 name="country"
+                id="account_country"
                 label="Country"
                 maxlength={2}
                 placeholder="DE"

@@ -5,7 +5,6 @@ import { openRecipient } from "../../../core/payouts/recipient.ts";
 import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
-import { takesDetails } from "../../../domain/recipient.ts";
 import { DAY, iso } from "../../../lib/time.ts";
 import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
@@ -46,7 +45,7 @@ export const payoutDetail = new Hono<PageEnv>()
         },
       },
       <>
-        {c.var.session.limited === null && payout.status === "pending" && takesDetails(payout) ? (
+        {c.var.session.limited === null && payout.status === "pending" && payout.recipient === null ? (
           <Notice tone="warn">
             <p>
               This payout needs your payout details. <a href="/portal/details">Add your payout details</a>

@@ -6,7 +6,7 @@ import type { Partner, Program } from "../../../core/kernel/rows.ts";
 export type Self = Pick<
   Partner,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "commission_pct")
-  | ("payout_method" | "payout_email" | "provider_a_account_id")
+  | ("payout_method" | "payout_email" | "provider_a_account_id" | "bank_account" | "crypto_address")
 >;
 
 /** The program as the portal shows it. */

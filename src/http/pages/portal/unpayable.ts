@@ -1,7 +1,8 @@
 import { connectionOf } from "../../../core/kernel/connections.ts";
 import type { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import { sumUp } from "../../../domain/amount.ts";
-import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../domain/partner.ts";
+import { TRANSFER_METHOD, WALLET_SERVICE, type PayoutMethod } from "../../../domain/partner.ts";
+import { COLUMN_OF } from "../../../domain/payout-details.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { plural, sumsText } from "../parts/figures.tsx";
 import { programText } from "../parts/shown-name.ts";
@@ -9,16 +10,14 @@ import type { OwnProgram, Self } from "./self.ts";
 
 /** Why a payout prepared now has no destination, and the remedy; null if it has one. */
 export function unpayableText(
-  {
-    payout_method,
-    payout_email,
-    provider_a_account_id,
-  }: Pick<Self, "payout_method" | "payout_email" | "provider_a_account_id">,
+  partner: Pick<Self, "payout_method" | (typeof COLUMN_OF)[PayoutMethod]>,
   program: Pick<OwnProgram, "id" | "name" | "connections">,
 ): string | null {
+  const { payout_method } = partner;
   if (payout_method === null) return "How would you like to be paid?";
-  if (payout_method === "wallet" && !payout_email) return ADDRESS_MISSING;
-  if (payout_method !== TRANSFER_METHOD || provider_a_account_id !== null) return null;
+  if (partner[COLUMN_OF[payout_method]]) return null;
+  if (payout_method === "wallet") return ADDRESS_MISSING;
+  if (payout_method !== TRANSFER_METHOD) return DETAILS_MISSING[payout_method];
   return offersTransfers(program)
     ? `Set up your account at ${TRANSFER_SERVICE}to receive payouts there.`
     : `${notOffered(program)} Choose another way.`;
@@ -34,6 +33,12 @@ export function waitingText(
   const [are, them] = count === 1 ? ["waits", "it"] : ["wait", "them"];
   return `${plural(count, "payout")} (${sumsText(sumUp(waiting, program))}) ${are} for your payout details. Add them so that we can pay ${them}.`;
 }
+
+/** The message if a payout by this method has no details. */
+export const DETAILS_MISSING = {
+  bank_transfer: "A bank transfer needs your bank account.",
+  crypto: "A payout by crypto needs your network and address.",
+};
 
 /** The message if a payout through the wallet service has no address. */
 export const ADDRESS_MISSING = `A payout by ${WALLET_SERVICE} needs the e-mail address of your account there.`;

@@ -133,12 +133,17 @@ function PartnerActions({ partner }: { partner: Partner }) {
   );
 }
 
+const SEALED = [
+  ["bank_account", "Bank account"],
+  ["crypto_address", "Crypto address"],
+] as const;
+
 const IN_TITLE: ReadonlySet<PartnerText> = new Set(["first_name", "last_name"]);
 
 export type Detailed = Pick<
   Partner,
   | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
-  | ("payout_method" | "payout_email" | "provider_a_account_id")
+  | ("payout_method" | "payout_email" | "provider_a_account_id" | "bank_account" | "crypto_address")
   | PartnerText
 >;
 
@@ -180,6 +185,19 @@ function PartnerFacts({ partner, group, program }: { partner: Detailed; group: G
                   </ActionLink>
                 </>,
               ],
+          ...SEALED.map(([column, label]) =>
+            partner[column] === null
+              ? null
+              : ([
+                  label,
+                  <>
+                    <Masked>{partner[column]}</Masked>{" "}
+                    <ActionLink class="small" href={`/dashboard/partners/${partner.id}/payout-details`}>
+                      Show in full
+                    </ActionLink>
+                  </>,
+                ] as const),
+          ),
           ["Added", <When at={partner.created_at} />],
           partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
         ]}

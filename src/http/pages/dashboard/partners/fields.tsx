@@ -3,7 +3,7 @@ import type { EditForm } from "../../edits.ts";
 import type { FormFields } from "../../forms.ts";
 import { Field, Form, SelectField } from "../../parts/form.tsx";
 import { ApplyFromField } from "../rules/apply-from.tsx";
-import { PAYOUT_METHOD_OPTIONS } from "../../parts/payout-method.ts";
+import { PayoutFields, typedTexts } from "../../parts/payout-fields.tsx";
 import type { Group, Partner, Program } from "../../../../core/kernel/rows.ts";
 import { columnsWith, maxLengthOf, pick, type AnyField, type ColumnsWith } from "../../../../resources/field.ts";
 import { PARTNER, PARTNER_TEXTS } from "../../../../resources/partner.ts";
@@ -17,7 +17,11 @@ export type PartnerValues = Record<Typed | "apply_from", string>;
 
 export function partnerValues(stored: Partner | null, fields?: FormFields): PartnerValues {
   const texts = TYPED.map((name) => [name, fields?.given(name) ?? String(stored?.[name] ?? "")]);
-  return { ...(Object.fromEntries(texts) as Record<Typed, string>), apply_from: fields?.text("apply_from") ?? "" };
+  return {
+    ...(Object.fromEntries(texts) as Record<Typed, string>),
+    ...typedTexts(fields),
+    apply_from: fields?.text("apply_from") ?? "",
+  };
 }
 
 export const PARTNER_FORM: EditForm<Partner> = {
@@ -84,10 +88,12 @@ function ColumnField({ name, ...own }: ColumnFieldProps) {
 interface PartnerFieldsProps {
   program: Program;
   groups: readonly Group[];
-  isNew: boolean;
+  /** Null for a new partner. */
+  stored: Partner | null;
 }
 
-export function PartnerFields({ program, groups, isNew }: PartnerFieldsProps) {
+export function PartnerFields({ program, groups, stored }: PartnerFieldsProps) {
+  const isNew = stored === null;
   return (
     <>
       <ColumnField name="email" />
@@ -116,7 +122,7 @@ export function PartnerFields({ program, groups, isNew }: PartnerFieldsProps) {
         hint={`Leave empty for the group's rate, or the program's ${program.default_commission_pct} %. Flows that match come first.`}
       />
       {isNew ? null : <ApplyFromField />}
-      <PayoutFields />
+      <PayoutFields stored={stored} label={PARTNER.payout_method.form.label} />
     </>
   );
 }
@@ -124,13 +130,4 @@ export function PartnerFields({ program, groups, isNew }: PartnerFieldsProps) {
 /** The groups, with the default one for a value that is not set. */
 function groupOptions(groups: readonly Group[]) {
   return groups.map(({ id, name, is_default }) => ({ value: id, label: is_default ? `${name} (default)` : name }));
-}
-
-function PayoutFields() {
-  return (
-    <div class="fields two">
-      <SelectField name="payout_method" label={PARTNER.payout_method.form.label} options={PAYOUT_METHOD_OPTIONS} />
-      <ColumnField name="payout_email" />
-    </div>
-  );
 }

@@ -3,6 +3,7 @@ import { importFields, type ImportField, type ImportKind, type MatchedColumn } f
 import { importProduct, IMPORT_PRODUCT_IDS } from "../../../import/product.ts";
 import type { ImportRow, ReadColumn, RowOutcome } from "../../../import/report.ts";
 import type { ImportOrder } from "../../../import/line.ts";
+import { DETAIL_LABELS } from "../../parts/payout-fields.tsx";
 import { importLabels } from "../../../../resources/field.ts";
 import { PARTNER } from "../../../../resources/partner.ts";
 import { providerName, PROVIDER_NAMES } from "../../../../providers/registry.ts";
@@ -108,6 +109,7 @@ export function HowItLooks() {
 }
 
 const FIELD_LABELS = {
+  ...DETAIL_LABELS,
   ...importLabels(PARTNER),
   name: "Full name",
   code: "Partner's code or link",

@@ -27,6 +27,7 @@ import { framed, formPage } from "../../framed.tsx";
 import { timeColumn, type ListOf, dayColumn, statusColumn } from "../../list.tsx";
 import { ActionButton, Field } from "../../parts/form.tsx";
 import { partnerText } from "../../parts/partner.tsx";
+import { typedDetails } from "../../parts/payout-fields.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink } from "../../rights.tsx";
@@ -184,7 +185,7 @@ export const partners = listPage(LIST, {
       schema: partnerCreate,
       input: (fields) => ({ ...partnerInput(fields), slug }),
       verb: async (value, fields) => {
-        const { id } = await createPartner(c.var.ctx, value);
+        const { id } = await createPartner(c.var.ctx, { ...value, ...typedDetails(fields) });
         return addressWithNote(`${AT}/${id}`, fields.has("invite") ? await invited(c, id) : "added");
       },
       page: ({ fields, problems }) => newPage(c, { ...partnerValues(null, fields), slug }, problems),
@@ -231,7 +232,7 @@ export const partners = listPage(LIST, {
           const rule = { partner_id: partner.id, commission_pct, ...(group_id === undefined ? {} : { group_id }) };
           return previewPage(c, { at: AT, action: `${at}/edit`, fields, subject, rule, apply_from });
         }
-        await updatePartner(c.var.ctx, partner.id, value, sent);
+        await updatePartner(c.var.ctx, partner.id, { ...value, ...typedDetails(fields) }, sent);
         return addressWithNote(at, apply_from === undefined ? "saved" : "applied");
       },
       page: (edit) => editPage(c, edit),
@@ -345,7 +346,7 @@ async function newPage(c: Context<PageEnv>, values: PartnerValues, problems?: Pr
         </button>
       ),
     },
-    <PartnerFields program={c.var.session.program} groups={groups} isNew={true} />,
+    <PartnerFields program={c.var.session.program} groups={groups} stored={null} />,
   );
 }
 
@@ -356,6 +357,6 @@ async function editPage(c: Context<PageEnv>, { row, shown, fields, problems }: E
       ...{ title: `Edit ${partnerText(row)}`, at: AT, problems, values: partnerValues(row, fields), shown },
       ...{ back: placeOf(row), submit: "Save", cancel: "Cancel" },
     },
-    <PartnerFields program={c.var.session.program} groups={await listGroups(c.var.ctx)} isNew={false} />,
+    <PartnerFields program={c.var.session.program} groups={await listGroups(c.var.ctx)} stored={row} />,
   );
 }

@@ -3,7 +3,6 @@ import type { Commission, Payout, Program } from "../../../../core/kernel/rows.t
 import type { RecipientChange } from "../../../../core/payouts/recipient.ts";
 import { TRANSFER_METHOD } from "../../../../domain/partner.ts";
 import { canMove } from "../../../../domain/payout.ts";
-import { takesDetails } from "../../../../domain/recipient.ts";
 import { PageHead } from "../../layout.tsx";
 import { Badge, countText, Money, When } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -121,7 +120,7 @@ function Recipient({ payout, change }: { payout: Detailed; change: RecipientChan
       </span>
     );
   }
-  if (status !== "pending" || !takesDetails(payout)) return <>–</>;
+  if (status !== "pending" || payout.recipient !== null) return <>–</>;
   return (
     <>
       Unknown: the partner has no payout details yet. Once they are added, by the partner or by you, this payout goes

@@ -225,15 +225,16 @@ function decidePartner(
 }
 
 /** The values that must not differ between two lines; null if the line has no value. */
-const EXCLUSIVE: Record<"commission_pct" | "group" | "status" | "payout_email", (line: PartnerLine) => string | null> = {
-  group: ({ group }) => group && slugKey(group),
-  commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
-  status: ({ status }) => (status === "unread" ? null : status),
-  payout_email: (line) =>
-    states(line, "payout")
-      ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? ""), line.input.bank])
-      : null,
-};
+const EXCLUSIVE: Record<"commission_pct" | "group" | "status" | "payout_email", (line: PartnerLine) => string | null> =
+  {
+    group: ({ group }) => group && slugKey(group),
+    commission_pct: ({ input }) => (input.commission_pct == null ? null : String(input.commission_pct)),
+    status: ({ status }) => (status === "unread" ? null : status),
+    payout_email: (line) =>
+      states(line, "payout")
+        ? JSON.stringify([line.input.payout_method, emailKey(line.input.payout_email ?? ""), line.input.bank])
+        : null,
+  };
 
 /** An unreadable state may be any, so its partner is not active before somebody signs in or activates them. */
 function statusOf(lines: readonly PartnerLine[]): PartnerStatus | null {

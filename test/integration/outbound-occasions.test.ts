@@ -10,8 +10,6 @@ import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../src/domain/event.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { deliveriesOf } from "../support/conformance.ts";
-import { makeApplication, openLink } from "../support/applications.ts";
-import { makeClaim } from "../support/claims.ts";
 import { makeEndpoint } from "../support/outbound.ts";
 import { send } from "../support/every-event.ts";
 import {
@@ -22,8 +20,6 @@ import {
   activated,
   activatedByForm,
   signedIn,
-  sold,
-  type Occasion,
   type Occasions,
   type Scene,
   type Way,
@@ -44,113 +40,34 @@ import {
 } from "../support/payouts.ts";
 import { CALLS, makePartner, programContext, testContext } from "../support/program.ts";
 import { transferReversed } from "../support/provider-a-changes.ts";
-import { takeBack, type VendorTransfer } from "../support/provider-a-api.ts";
 import { reconcileRound } from "../support/reconcile.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { saidRefund, saidSale, saleAt } from "../support/sale.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
 
+import {
+  MONTH,
+  RATE_TYPED,
+  ofPartner,
+  ofProgram,
+  ofFlow,
+  ofGroup,
+  ofNewFlow,
+  applied,
+  appliedByForm,
+  refused,
+  importByForm,
+  ofPayout,
+  ofClaim,
+  takenBack,
+  paid,
+  NOWHERE,
+  APPLICATIONS,
+  applicant,
+  proved,
+} from "../support/occasion-acts.ts";
+
 afterEach(() => vi.restoreAllMocks());
-
-/** The length of the longest month. */
-const MONTH = 31 * 86_400_000;
-
-const RATE = { name: "Half", action_type: "percentage", action_value: 50 };
-const RATE_TYPED = { ...RATE, action_value: "50", priority: "0", active: "yes", apply: "yes" };
-
-/** Rule changes that apply from a time before a payment, each with its route and body. */
-type Rule = (scene: Scene) => Promise<[path: string, given: Record<string, unknown>]>;
-const ofPartner: Rule = async ({ partner_id }) => [`/partners/${partner_id}`, { commission_pct: 50 }];
-const ofProgram: Rule = async () => ["/programs/me", { default_commission_pct: 50 }];
-const ofFlow: Rule = async ({ api }) => {
-  const { id } = await api("POST", "/flows", { ...RATE, active: false });
-  return [`/flows/${id}`, { active: true }];
-};
-const ofGroup: Rule = async ({ program }) => [`/groups/grp_${program.id.slice(5)}`, { commission_pct: 50 }];
-const ofNewFlow: Rule = async () => ["/flows", RATE];
-
-const applied = (rule: Rule, method = "PATCH"): Occasion => {
-  return async (scene) => {
-    const [path, given] = await rule(scene);
-    const { apply_from } = await sold(scene);
-    return () => scene.api(method, path, { ...given, apply_from });
-  };
-};
-const appliedByForm = (form: (scene: Scene) => Promise<[path: string, fields: Record<string, string>]>): Occasion => {
-  return async (scene) => {
-    const [path, fields] = await form(scene);
-    const { day: apply_from } = await sold(scene);
-    return () => send(scene.owner, path, { ...fields, apply_from, apply: "yes" });
-  };
-};
-
-/** A payment that was refused while its partner was deactivated, and that can be decided again. */
-async function refused({ program, slug, partner_id, api }: Scene): Promise<string> {
-  await api("PATCH", `/partners/${partner_id}`, { status: "deactivated" });
-  await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id })));
-  await api("PATCH", `/partners/${partner_id}`, { status: "active" });
-  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
-  return body.data[0]!.id;
-}
-
-async function importByForm({ owner }: Scene, csv: string): Promise<void> {
-  await owner.get("/dashboard/partners/import");
-  await well(owner.post("/dashboard/partners/import", { csv, confirmed: "yes" }));
-}
-
-type OfPayout = (scene: Scene, payout_id: string) => Promise<unknown>;
-const ofPayout = (act: OfPayout, make: (scene: Scene) => Promise<{ id: string }> = makePayout): Occasion => {
-  return async (scene) => {
-    const { id } = await make(scene);
-    return () => act(scene, id);
-  };
-};
-
-/** A pending claim, and a payment that is attributed to its partner. */
-async function claimed({ program, slug, partner_id }: Scene): Promise<{ claim: string; payment_id: string }> {
-  await well(sendBody(program, "provider_a", saleAt("provider_a", { ref: slug, program: program.id })));
-  const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payments");
-  return { claim: await makeClaim(program, partner_id, { order_id: "lost" }), payment_id: body.data[0]!.id };
-}
-
-const ofClaim = (decide: (scene: Scene, claim: string, payment_id: string) => Promise<unknown>): Occasion => {
-  return async (scene) => {
-    const { claim, payment_id } = await claimed(scene);
-    return () => decide(scene, claim, payment_id);
-  };
-};
-
-/** A payout paid by a transfer, which the vendor reverses in full. */
-async function takenBack(scene: Scene): Promise<VendorTransfer> {
-  await paid(scene);
-  const [transfer] = scene.vendor.transfers;
-  takeBack(transfer!);
-  return transfer!;
-}
-
-async function paid(scene: Scene): Promise<{ id: string }> {
-  const { id } = await makePayout(scene);
-  await scene.api("POST", `/payouts/${id}/pay`);
-  return { id };
-}
-
-const NOWHERE = { api: null, dashboard: null, portal: null, visitor: null, import: null, provider: null, job: null };
-const APPLICATIONS = "/dashboard/partners/applications";
-
-const applicant =
-  (act: (scene: Scene, application_id: string) => Promise<unknown>): Occasion =>
-  async (scene) => {
-    const id = await makeApplication(scene.program);
-    return () => act(scene, id);
-  };
-
-const proved =
-  (applications: "review" | "auto"): Occasion =>
-  async ({ api, program }) => {
-    await api("PATCH", "/programs/me", { applications });
-    const press = await openLink(program);
-    return () => well(press());
-  };
 
 const OCCASIONS: Record<OutboundEventType, Record<Way, Occasions | null>> = {
   "commission.created": {
@@ -498,7 +415,7 @@ const CASES = OUTBOUND_EVENT_TYPES.flatMap((type) =>
 const WRITING = [
   ...new Set(
     app.routes.flatMap(({ method, path }) =>
-      ["POST", "PATCH", "DELETE"].includes(method) && !path.includes("*") ? [`${method} ${path}`] : [],
+      ["POST", "PUT", "PATCH", "DELETE"].includes(method) && !path.includes("*") ? [`${method} ${path}`] : [],
     ),
   ),
 ];

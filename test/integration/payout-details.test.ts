@@ -163,7 +163,7 @@ describe("payout details (OUT-23)", () => {
     );
     expect(JSON.stringify(report)).toContain("check digits");
     const { body } = await program.api<{ data: { id: string; email: string }[] }>("GET", "/api/v1/partners");
-    const [bob, ann] = body.data;
+    const [ann, bob] = ["ann", "bob"].map((name) => body.data.find(({ email }) => email === `${name}@a.example`));
     expect((await program.api("GET", at(ann!.id))).body).toMatchObject({
       method: "bank_transfer",
       bank_transfer: { ...HOLDER, account_holder: "Ann Lee", iban: IBAN },

@@ -128,7 +128,7 @@ describe("payout details on the pages of a viewer (TEAM-1)", () => {
 
 /** Routes that a key with these scopes may call; routes that delete an object come last. */
 function routesOf(...scopes: string[]): [method: string, path: string][] {
-  const order = ["GET", "POST", "PATCH", "DELETE"];
+  const order = ["GET", "POST", "PUT", "PATCH", "DELETE"];
   return ROUTES.filter(({ scope }) => scope?.every((one) => scopes.includes(one)))
     .map(({ method, path }): [string, string] => [method, path])
     .toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b));
@@ -138,7 +138,7 @@ async function shownBy(scopes: ("read" | "write" | "payouts")[], methods: string
   const key = await newKey(stocked.program, scopes);
   const shown = [];
   for (const [method, path] of routesOf(...scopes).filter(([one]) => methods.includes(one))) {
-    const body = method === "POST" || method === "PATCH" ? {} : undefined;
+    const body = ["POST", "PUT", "PATCH"].includes(method) ? {} : undefined;
     const reply = await key.api(method, pageAddress(path, { ...stocked.ids, integrations: "provider_a" }), body);
     if (seenIn(JSON.stringify(reply.body), IN_FULL).length > 0) shown.push(`${method} ${path}`);
   }
@@ -176,6 +176,7 @@ describe("payout details in replies to a key without `payouts` (ACCESS-12)", () 
       "GET /api/v1/partners/:id/payout-details",
       "GET /api/v1/payouts",
       "GET /api/v1/payouts/export.csv",
+      "GET /api/v1/payouts/exports/:id/file",
       "GET /api/v1/webhooks/:id",
       "GET /api/v1/webhooks/:id/deliveries",
     ]);
@@ -184,6 +185,6 @@ describe("payout details in replies to a key without `payouts` (ACCESS-12)", () 
   // Last, because it deletes objects of the other tests.
   it("are shown by no route to a key without it", async () => {
     expect(await shownBy(["read"], ["GET"])).toEqual([]);
-    expect(await shownBy(["read", "write"], ["GET", "POST", "PATCH", "DELETE"])).toEqual([]);
+    expect(await shownBy(["read", "write"], ["GET", "POST", "PUT", "PATCH", "DELETE"])).toEqual([]);
   });
 });

@@ -16,6 +16,7 @@ export const SENDING_NOTHING: Record<string, string[]> = {
     "DELETE /api/v1/groups/:id",
     "POST /dashboard/flows/:id/delete",
     "POST /dashboard/flows/:id/switch",
+    "POST /dashboard/flows/order",
     "POST /dashboard/payouts/:id/was-not-made",
     "POST /api/v1/payouts/exports",
     "POST /api/v1/payouts/exports/:id/cancel",

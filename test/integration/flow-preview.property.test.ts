@@ -107,7 +107,7 @@ function eventsOf({ sales }: World): WorldEvent[] {
       totals: { total: String(total), tax: "0" },
     }));
     const details = { ...(paid.data["details"] as object), ...(isKnown ? { line_items } : {}) };
-    const events = [{ ...paid, occurred_at: iso(at), data: { ...paid.data, details } }];
+    const events = [{ ...paid, data: { ...paid.data, details } }];
     const returned = Math.floor(Math.max(0, amount) * refunded);
     if (returned > 0) {
       events.push(

@@ -251,7 +251,9 @@ describe("flows", () => {
       flow_id: flow.id,
       last: 10,
     });
-    expect([reply.status, reply.body]).toEqual([200, { payments: [], sums: [], more: false }]);
+    const nobody = { partners: [], partner_count: 0, changed_count: 0 };
+    const nothing = { ...nobody, payments: [], sums: [], from: null, to: null, more: false };
+    expect([reply.status, reply.body]).toEqual([200, nothing]);
     for (const [body, path] of [
       [{ last: 1 }, "flow"],
       [{ flow_id: flow.id, last: 0 }, "last"],

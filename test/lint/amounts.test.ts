@@ -13,7 +13,9 @@ const RULES: { what: RegExp; only: string[] }[] = [
   // The columns of the database.
   {
     what: /<(?:Cents|Percent)>(?:\(|\w)/,
-    only: ["src/db/schema-program.ts", "src/db/schema-ledger.ts", "src/db/schema-journal.ts", "src/db/rows.ts"],
+    only: ["program", "ledger", "journal", "exports"]
+      .map((name) => `src/db/schema-${name}.ts`)
+      .concat("src/db/rows.ts"),
   },
   // Schemas: of requests, of vendors' events, and of replies in the document.
   { what: /\.brand\b/, only: ["src/providers/wire.ts", "src/resources/input.ts", "src/resources/output.ts"] },

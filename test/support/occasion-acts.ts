@@ -1,4 +1,4 @@
-/** What the occasions of webhooks have in common: scenes that several of them start from. */
+/** The starts that several occasions of webhooks share. */
 import { makeApplication, openLink } from "./applications.ts";
 import { makeClaim } from "./claims.ts";
 import { send } from "./every-event.ts";

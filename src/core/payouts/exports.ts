@@ -5,7 +5,7 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { columnsOf, selectRows } from "../../db/rows.ts";
 import { exportItems, payoutExports, payouts } from "../../db/schema.ts";
 import type { Changes } from "../../domain/actor.ts";
-import { NOTHING, type Cents } from "../../domain/money.ts";
+import { addUp, type Cents } from "../../domain/money.ts";
 import type { ExportStatus, FileFormat, LeftOutReason } from "../../domain/payout-export.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -214,14 +214,17 @@ function nothingToExport(left_out: readonly LeftOut[]): AppError {
 }
 
 function sumOf(rows: readonly Candidate[]): Cents {
-  return rows.reduce((sum, { amount_cents }) => (sum + amount_cents) as Cents, NOTHING);
+  return addUp(rows.map(({ amount_cents }) => amount_cents));
 }
 
-interface Item extends Pick<typeof exportItems.$inferSelect, "payout_id" | "status"> {
+interface Listed extends Pick<typeof exportItems.$inferSelect, "payout_id" | "status"> {
   commission_count: number;
 }
 
-async function readOpen(caller: Caller, id: string): Promise<{ ctx: ProgramCtx; before: PayoutExport; items: Item[] }> {
+async function readOpen(
+  caller: Caller,
+  id: string,
+): Promise<{ ctx: ProgramCtx; before: PayoutExport; items: Listed[] }> {
   const [ctx, [before], items] = await prove(
     caller,
     selectExport(caller, id),
@@ -241,7 +244,7 @@ async function readOpen(caller: Caller, id: string): Promise<{ ctx: ProgramCtx; 
 }
 
 /** The first payouts, at least one, of at most the weight of a step. */
-function firstStep(items: readonly Item[]): Item[] {
+function firstStep(items: readonly Listed[]): Listed[] {
   let weight = 0;
   const end = items.findIndex(({ commission_count }, at) => {
     weight += commission_count + PAYOUT_WEIGHT;
@@ -309,7 +312,7 @@ function putBack(ctx: ProgramCtx, export_id: string, ids: readonly string[]): Pa
 function payStep(
   ctx: ProgramCtx,
   export_id: string,
-  step: readonly Item[],
+  step: readonly Listed[],
   reference: string | null,
 ): Part & Required<Pick<CommitPlan, "mailsAbout">> {
   const ids = step.map(({ payout_id }) => payout_id);

@@ -56,8 +56,6 @@ interface FormPage extends Omit<FramedOptions, "head"> {
   heading?: Child;
   lede?: Child;
   back: Place;
-  /** Shown before the form. */
-  above?: Child;
   action?: string;
   values?: Values | undefined;
   shown?: Shown | undefined;
@@ -72,18 +70,15 @@ interface FormPage extends Omit<FramedOptions, "head"> {
 
 /** A page with one form to fill in or to confirm. */
 export function formPage(c: Context<PageEnv>, options: FormPage, body: Child): Promise<Response> {
-  const { heading, lede, back, above, action, values, shown, submit, kind, more, cancel, ...rest } = options;
+  const { heading, lede, back, action, values, shown, submit, kind, more, cancel, ...rest } = options;
   return framed(
     c,
     { ...rest, head: { ...(heading === undefined ? {} : { title: heading }), lede, back } },
-    <>
-      {above}
-      <Form {...{ action, values, shown }} class="card stack form-narrow" problems={rest.problems}>
-        {body}
-        <Actions submit={submit} kind={kind} cancel={{ href: back.href, label: cancel }}>
-          {more}
-        </Actions>
-      </Form>
-    </>,
+    <Form {...{ action, values, shown }} class="card stack form-narrow" problems={rest.problems}>
+      {body}
+      <Actions submit={submit} kind={kind} cancel={{ href: back.href, label: cancel }}>
+        {more}
+      </Actions>
+    </Form>,
   );
 }

@@ -117,12 +117,9 @@ export const flows = new Hono<PageEnv>()
   })
   .get("/:id/delete", async (c) => {
     const { id, name } = await getFlow(c.var.ctx, c.req.param("id"));
-    const without = { flow_id: id, flow: { active: false }, last: SIMULATED };
-    const simulation = await nameSimulation(c, await simulateFlow(c.var.ctx, without));
     return formPage(
       c,
       {
-        above: <SimulationResult of={simulation} texts={textsOf(simulation, "Without this flow")} />,
         ...{ title: `Delete ${name}`, heading: `Delete “${name}”?`, at: AT },
         ...{ back: { href: `${AT}/${id}`, label: name }, submit: "Delete the flow", kind: "danger", cancel: "Keep it" },
       },
@@ -373,7 +370,7 @@ function rateOf({ event, action_type, action_value }: Flow): Shown {
   return { event, action_type, action_value };
 }
 
-function textsOf(shown: ShownSimulation, after = "With this flow") {
+function textsOf(shown: ShownSimulation) {
   const { simulation, count } = shown;
   const looked = plural(simulation.payments.length, "payment");
   const bounds = `They were ${periodText(shown)}.${simulation.more ? " Older payments are left out." : ""}`;
@@ -384,7 +381,7 @@ function textsOf(shown: ShownSimulation, after = "With this flow") {
     summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount. ${bounds}`,
     changed: "Payments under another rule",
     before: "As it was",
-    after,
+    after: "With this flow",
   };
 }
 

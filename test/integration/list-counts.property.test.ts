@@ -181,12 +181,13 @@ describe("the kept counts of lists", () => {
     for (const name of NAMES) {
       const sumOf = (prefix: string) =>
         Object.entries(counted).reduce((sum, [key, n]) => sum + (key.startsWith(prefix) ? n : 0), 0);
-      const all = await program.api<{ total: number }>("GET", `/api/v1/${name}`);
+      const path = `/api/v1/${name === "payout_exports" ? "payouts/exports" : name}`;
+      const all = await program.api<{ total: number }>("GET", path);
       expect([name, all.body.total]).toEqual([name, sumOf(`${name} `)]);
       const { column, states } = LISTS[name];
       for (const value of states) {
         if (value === null) continue;
-        const { body } = await program.api<{ total: number }>("GET", `/api/v1/${name}?${column}=${value}`);
+        const { body } = await program.api<{ total: number }>("GET", `${path}?${column}=${value}`);
         expect([name, value, body.total]).toEqual([name, value, counted[`${name} ${value}`] ?? 0]);
       }
     }

@@ -87,7 +87,7 @@ describe("GET /openapi.json (HTTP-17)", () => {
       expect(path).toMatch(/^\/[^:*]*$/);
       for (const [method, operation] of Object.entries(methods)) {
         operations++;
-        expect(["get", "post", "patch", "delete", "options"]).toContain(method);
+        expect(["get", "post", "put", "patch", "delete", "options"]).toContain(method);
         expect(operation.operationId).toMatch(/^[a-zA-Z0-9]+$/);
         ids.add(operation.operationId);
         for (const tag of operation.tags) expect(tags).toContain(tag);

@@ -109,7 +109,7 @@ describe("a payment that is recalculated", () => {
 
 describe("payout details that a partner saves", () => {
   const THERE = "Saved. New payouts go there.";
-  const SET_UP = "Set up your account at Stripeto receive payouts there.";
+  const SET_UP = "Set up your account at Stripe to receive payouts there.";
   const NOT_OFFERED = "Test program does not offer payouts through Stripe yet. Choose another way.";
 
   it.each([

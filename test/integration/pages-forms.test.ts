@@ -24,6 +24,8 @@ import { signInOwner, signInPartner, textOf, type Fields, type Visitor } from ".
 const NOT_TYPED = new Set([
   // The API's alone.
   ...["metadata", "event", "currency of a commission"],
+  // Shown beside conditions on products.
+  "base",
   // Buttons.
   ...["status", "active of an endpoint", "is_default of a group"],
   // Forms of their own.
@@ -47,6 +49,9 @@ beforeAll(async () => {
     flows: await made("/flows", FLOW),
     webhooks: await made("/webhooks", ENDPOINT),
   };
+  const bank = { method: "bank_transfer", account_holder: "Ottilie Quandt", country: "DE", currency: "EUR" };
+  const address = `/api/v1/partners/${ids["partners"]}/payout-details`;
+  expect((await program.api("PUT", address, { ...bank, iban: "DE89370400440532013000" })).status).toBe(200);
   visitors = { dashboard: await signInOwner(program), portal: await signInPartner(OWN_PARTNER.email) };
 });
 

@@ -33,6 +33,7 @@ const ALONE: Record<string, string> = {
   "/dashboard/partners/:id/forget-account": "offered where the partner has an account there",
   "/dashboard/partners/:id/payout-details": "offered where the partner has a bank account or a crypto address",
   "/dashboard/payouts/:id/pay": "offered where provider A can pay, which it cannot in this program",
+  "/dashboard/payouts/:id/returned": "offered where a payout is paid",
   "/dashboard/payouts/:id/was-made": "offered where provider A cannot be asked about an open transfer",
   "/dashboard/payouts/:id/was-not-made": "the same",
 };

@@ -139,6 +139,7 @@ describe("paying a payout", () => {
       expect(await checkTransfers(programContext(world.program), checked, clientOf(world.vendor))).toEqual({
         checked: [payout.id],
         found: [],
+        reversed: [],
       });
     },
   );

@@ -173,6 +173,7 @@ describe("the migrated database", () => {
       "commissions_flagged",
       "partners",
       "payments",
+      "payout_exports",
       "payouts",
     ].flatMap((table) => ["deleted", "inserted", "moved"].map((what) => `${table}_${what}`));
     const ofDays = ["commissions", "payments"].flatMap((table) =>

@@ -6,7 +6,7 @@ import { textOf } from "./visitor.ts";
 export const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><b>&amp;{{7*7}}`;
 
 /** Pages on which the script previews the effect of a form. */
-const SHOW_PREVIEWS = /^\/dashboard\/(?:flows(?:\/new|\/flw_\w+)?|partners\/import)$/;
+const SHOW_PREVIEWS = /^\/dashboard\/(?:flows(?:\/new|\/(?:flw_\w+|:id))?|partners\/import)(?:\?|$)/;
 
 /** The form of the service's secrets: keys and signing secrets. */
 const SECRET = /\b(?:sk|rk|whsec)_[\w+/=-]{20,}/;

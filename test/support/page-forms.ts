@@ -50,6 +50,7 @@ export const OTHERS: Record<string, string[]> = {
     "/dashboard/integration/:provider/reconcile",
     "/dashboard/partners/groups/:id/default",
     "/dashboard/partners/groups/:id/delete",
+    "/dashboard/flows/order",
     "/dashboard/flows/:id/delete",
     "/dashboard/flows/:id/switch",
     "/dashboard/partners/:id/activate",

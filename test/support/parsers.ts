@@ -4,6 +4,7 @@
  */
 import { namesOf, readQuestion, slugStem } from "../../src/domain/application.ts";
 import { networksOf, parseAddress, whyNotPublic } from "../../src/domain/address.ts";
+import { ibanProblem, tidyIban } from "../../src/domain/iban.ts";
 import { isKnownBot } from "../../src/domain/bot.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { decodeCsv } from "../../src/domain/csv-encoding.ts";
@@ -152,6 +153,7 @@ const OF_NAMES: Parser[] = [
     ],
   }),
   parser("domain/erasure.ts", "withoutAddresses", "jane@example.com", (text) => withoutAddresses({ text }, ADDRESSES)),
+  parser("domain/iban.ts", "ibanProblem", "DE89 3704 0044 0532 0130 00", (text) => ibanProblem(tidyIban(text))),
   parser("domain/mask.ts", "maskAddress", "jane@example.com", maskAddress),
   parser("domain/mask.ts", "maskAccount", "acct_123456789", maskAccount),
   parser("domain/code.ts", "suggestedSlugs", "JANE-DOE20", (text) => [codeKey(text), suggestedSlugs(text)]),

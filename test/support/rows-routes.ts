@@ -217,10 +217,8 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/payouts/:id": api("GET", "/api/v1/payouts/{payouts.0}"),
   "POST /api/v1/payouts/:id/pay": api("POST", "/api/v1/payouts/{payouts.0}/pay"),
   "POST /api/v1/payouts/:id/mark-paid": api("POST", "/api/v1/payouts/{payouts.1}/mark-paid"),
-  "POST /api/v1/payouts/:id/returned": async (subject) => {
-    await api("POST", "/api/v1/payouts/{payouts.1}/mark-paid")(subject);
-    await api("POST", "/api/v1/payouts/{payouts.1}/returned", { reason: "Account closed" })(subject);
-  },
+  // The payout that the route before has paid.
+  "POST /api/v1/payouts/:id/returned": api("POST", "/api/v1/payouts/{payouts.1}/returned", { reason: "Closed" }),
   "POST /api/v1/payouts/:id/cancel": api("POST", "/api/v1/payouts/{payouts.2}/cancel"),
   "POST /api/v1/payouts/:id/conclude": async (subject) => {
     await run(

@@ -29,6 +29,7 @@ const COLLECTIONS: Record<string, string> = {
   coupon: "coupons",
   credit_note: "credit_notes",
   customer: "customers",
+  transfer: "transfers",
 };
 
 /** The path of an event's object; a discount has no path of its own, only that of its customer. */

@@ -111,6 +111,7 @@ const READS: Operation[] = [
   read("/v1/promotion_codes/{promotion_code}", "promotion_code"),
   read("/v1/refunds/{refund}"),
   read("/v1/subscriptions/{subscription}", "subscription"),
+  read("/v1/transfers/{transfer}"),
 ];
 
 const TRANSFERS: Operation[] = [

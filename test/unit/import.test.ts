@@ -75,7 +75,7 @@ describe("the columns of a file", () => {
         ID: null,
         Name: "name",
         Email: "email",
-        Country: null,
+        Country: "country",
         Status: "status",
         "Enrolled at": null,
         Commissions: null,

@@ -37,6 +37,7 @@ const FITS = {
   promotionCode: true satisfies Fits<typeof schema.promotionCode, Stripe.PromotionCode>,
   refund: true satisfies Fits<typeof schema.refund, Stripe.Refund>,
   subscription: true satisfies Fits<typeof schema.subscription, Stripe.Subscription>,
+  transfer: true satisfies Fits<typeof schema.transfer, Stripe.Transfer>,
 };
 
 describe("what is required of provider A's objects", () => {

@@ -76,14 +76,16 @@ export function skipReason(ctx: Reader): SQL {
     when ${sum} < ${minimum(ctx)} then 'below_minimum' end`;
 }
 
-/** `minimumIn` for the currency of the commissions `c`. */
+/** `minimumIn` for the currency of the commissions `c`. SQLite computes the program's values once, not for each sum. */
 function minimum(ctx: Reader): SQL {
+  const own = (value: SQL) => sql`(select ${value} from programs where id = ${ctx.programId})`;
   const units = (code: SQL) => sql`case when ${code} in ${literals([...ZERO_DECIMALS])} then 1
     when ${code} in ${literals([...THREE_DECIMALS])} then 1000 else 100 end`;
-  return sql`(select case when currency = c.currency then min_payout_cents else coalesce(
-      (select value from json_each(min_payouts) where key = c.currency),
-      (2 * ${units(sql`c.currency`)} * min_payout_cents + ${units(sql`currency`)}) / (2 * ${units(sql`currency`)})) end
-    from programs where id = ${ctx.programId})`;
+  const least = own(sql`min_payout_cents`);
+  const ownUnits = own(units(sql`currency`));
+  return sql`case when c.currency = ${own(sql`currency`)} then ${least} else coalesce(
+      (select value from json_each(${own(sql`min_payouts`)}) where key = c.currency),
+      (2 * (${units(sql`c.currency`)}) * ${least} + ${ownUnits}) / (2 * ${ownUnits})) end`;
 }
 
 /** The sums by partner and currency, each with its `skipReason`; disputed ones are separate sums, and skipped. */

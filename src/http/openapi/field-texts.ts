@@ -47,6 +47,23 @@ const OWN_TEXTS: Record<string, string> = {
   url: "The address to open.",
   status_code: "The HTTP status that was answered; null where nothing was.",
 
+  // Payout details
+  "PayoutDetails.wallet": "The wallet; null without one.",
+  "PayoutDetails.bank_transfer": "The bank account; null without one.",
+  "PayoutDetails.crypto": "The crypto address; null without one.",
+  "PayoutDetails.provider_a": "The connected account; null without one.",
+  "provider_a.account": "The account's id.",
+  account_holder: "The name of the account's holder.",
+  "bank_transfer.iban": "The IBAN.",
+  bic: "The bank's BIC.",
+  account_number: "The account's number, without an IBAN.",
+  routing_number: "The bank's US routing number.",
+  sort_code: "The bank's UK sort code.",
+  bsb: "The bank's Australian BSB.",
+  "crypto.network": "The network of the address.",
+  "crypto.address": "The address.",
+  "PayoutDetailsSet.address": "The crypto address.",
+
   // Team
 
   // Program

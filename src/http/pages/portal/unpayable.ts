@@ -19,7 +19,7 @@ export function unpayableText(
   if (payout_method === "wallet") return ADDRESS_MISSING;
   if (payout_method !== TRANSFER_METHOD) return DETAILS_MISSING[payout_method];
   return offersTransfers(program)
-    ? `Set up your account at ${TRANSFER_SERVICE}to receive payouts there.`
+    ? `Set up your account at ${TRANSFER_SERVICE} to receive payouts there.`
     : `${notOffered(program)} Choose another way.`;
 }
 

@@ -77,13 +77,23 @@ function PartnerCell({ partner }: { partner: Listed }) {
   );
 }
 
+const READ = new WeakMap<object, ReturnType<typeof listGroups>>();
+
+/** The program's groups, read once for a request. */
+function groupsOf(c: Context<PageEnv>): ReturnType<typeof listGroups> {
+  const groups = READ.get(c) ?? listGroups(c.var.ctx);
+  READ.set(c, groups);
+  return groups;
+}
+
 const LIST: ListOf<typeof partnerQuery, Listed> = {
   name: "partners",
   label: "Partners",
   query: partnerQuery,
   read: async (c, filter) => {
-    const page = parsePage(await listPartners(c.var.ctx, filter));
-    const named = new Map((await listGroups(c.var.ctx)).map((group) => [group.id, group]));
+    const [partners, groups] = await Promise.all([listPartners(c.var.ctx, filter), groupsOf(c)]);
+    const page = parsePage(partners);
+    const named = new Map(groups.map((group) => [group.id, group]));
     return { ...page, data: page.data.map((partner) => ({ ...partner, group: named.get(partner.group_id) })) };
   },
   columns: [
@@ -150,7 +160,7 @@ export const partners = listPage(LIST, {
   },
   search: true,
   filter: async (c) => {
-    const groups = await listGroups(c.var.ctx);
+    const groups = await groupsOf(c);
     const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
     return (
       <>

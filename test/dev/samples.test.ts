@@ -23,6 +23,7 @@ const REFUSED: Record<string, { status: number; why: string }> = {
   forgetPartnerAccount: { status: 409, why: "no partner has an account at the provider" },
   payPayout: { status: 409, why: "no key of the provider is set" },
   concludePayout: { status: 409, why: "no transfer is open" },
+  createPayoutExport: { status: 409, why: "no payout by this method is pending" },
   getApplication: { status: 404, why: "only a person applies" },
   approveApplication: { status: 404, why: "only a person applies" },
   declineApplication: { status: 404, why: "only a person applies" },
@@ -100,11 +101,13 @@ describe("the samples of the reference (HTTP-33)", () => {
       const partner_id = await makers["par"]!("");
       return (await made("/commissions", { partner_id, amount_cents: 100, note: "sample" })).id;
     },
-    pay: async () => {
+    pay: async (operation) => {
       const commission = await makers["com"]!("");
       await made(`/commissions/${commission}`, { status: "approved" }, "PATCH");
       const { payouts } = await made<{ payouts: { id: string }[] }>("/payouts/generate", {});
-      return payouts[0]?.id ?? "";
+      const id = payouts[0]?.id ?? "";
+      if (operation === "returnPayout") await made(`/payouts/${id}/mark-paid`, {});
+      return id;
     },
     exp: async () => {
       const slug = next();

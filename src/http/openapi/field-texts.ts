@@ -1,3 +1,4 @@
+import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { ID_PREFIXES } from "../../lib/id.ts";
 import { APPLICATION } from "../../resources/application.ts";
 import { CLAIM } from "../../resources/claim.ts";
@@ -51,8 +52,8 @@ const OWN_TEXTS: Record<string, string> = {
   "PayoutDetails.wallet": "The wallet; null without one.",
   "PayoutDetails.bank_transfer": "The bank account; null without one.",
   "PayoutDetails.crypto": "The crypto address; null without one.",
-  "PayoutDetails.provider_a": "The connected account; null without one.",
-  "provider_a.account": "The account's id.",
+  [`PayoutDetails.${TRANSFER_METHOD}`]: "The connected account; null without one.",
+  [`${TRANSFER_METHOD}.account`]: "The account's id.",
   account_holder: "The name of the account's holder.",
   "bank_transfer.iban": "The IBAN.",
   bic: "The bank's BIC.",

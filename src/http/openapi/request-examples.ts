@@ -60,7 +60,7 @@ const EXAMPLES = {
   PayoutMarkPaid: { reference: "Transfer 4711" },
   PayoutReturned: { reason: "Account closed" },
   PayoutExportCreate: { format: "wallet", currency: "USD" },
-  PayoutExportPaid: { reference: "Batch 4711", except: [id("pay")] },
+  PayoutExportPaid: { reference: "Batch 4711" },
   PayoutConclude: { made: true, reference: "tr_1RTa2b" },
   EndpointCreate: endpointCreate,
   EndpointUpdate: { active: true },

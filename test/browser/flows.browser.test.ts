@@ -248,9 +248,10 @@ for (const scripts of [true, false]) {
       };
       await owner.program.api("POST", "/track/lead", lead);
       const { data } = await owner.program.api<{ data: Commission[] }>("GET", "/commissions");
+      const euros = data.filter(({ currency }) => currency === "EUR");
       assert.deepEqual(
-        data.map(({ amount_cents, currency }) => [amount_cents, currency]),
-        [[4_000, "EUR"]],
+        euros.map(({ amount_cents }) => amount_cents),
+        [4_000],
       );
       await owner.page.context().close();
     });

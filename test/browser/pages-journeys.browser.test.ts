@@ -193,7 +193,7 @@ for (const scripts of [true, false]) {
       await page.getByLabel("Pay me by").selectOption({ label: "PayPal" });
       await page.getByRole("button", { name: "Save" }).click();
       await see(page, "A payout by PayPal needs the e-mail address of your account there.");
-      await page.getByLabel("Your e-mail at PayPal").fill("noor@wallet.example");
+      await page.getByLabel("E-mail at PayPal").fill("noor@wallet.example");
       await page.getByRole("button", { name: "Save" }).click();
       await see(page, "Saved. New payouts go there.");
       const saved = await program.api<Record<string, unknown>>("GET", `/partners/${made.id}`);

@@ -217,7 +217,7 @@ describe("somebody who would like to be a partner", () => {
     const link = await copyLink(partner);
     await partner.getByRole("link", { name: "Add your payout details" }).click();
     await partner.getByLabel("Pay me by").selectOption({ label: "PayPal" });
-    await partner.getByLabel("Your e-mail at PayPal").fill("rosa@wallet.example");
+    await partner.getByLabel("E-mail at PayPal").fill("rosa@wallet.example");
     await press(partner, "Save");
     await see(partner, "Saved. New payouts go there.");
 

@@ -49,7 +49,7 @@ const OWN_TEXTS: Record<string, string> = {
   status_code: "The HTTP status that was answered; null where nothing was.",
 
   // Payout details
-  "PayoutDetails.wallet": "The wallet; null without one.",
+  "PayoutDetails.wallet": "The details of `wallet`; null without them.",
   "PayoutDetails.bank_transfer": "The bank account; null without one.",
   "PayoutDetails.crypto": "The crypto address; null without one.",
   [`PayoutDetails.${TRANSFER_METHOD}`]: "The connected account; null without one.",

@@ -113,7 +113,7 @@ const LIST: ListOf<typeof partnerQuery, Listed> = {
     {
       key: "group",
       label: "Group",
-      cell: ({ group }) => group?.name,
+      cell: ({ group }) => <span class="whole">{group?.name}</span>,
       csv: { group: ({ group }) => group?.slug ?? null },
     },
     {

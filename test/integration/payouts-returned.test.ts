@@ -9,6 +9,7 @@ import {
   clientOf,
   commissionsOf,
   makeCommissions,
+  makeExport,
   makePayingProgram,
   makePayout,
   payoutById,
@@ -393,5 +394,16 @@ describe("a transfer that the vendor reports as reversed in full (OUT-21)", () =
     await program.api("PATCH", "/api/v1/programs/me", { live_only: true });
     await sendA(program, transferReversed(transfer, { livemode: false }));
     expect((await payoutById(id)).status).toBe("paid");
+  });
+
+  it("changes nothing for a payout in a file, whose transfer somebody else has named after it (OUT-22)", async () => {
+    const world = await paidByTransfer();
+    const { program, transfer } = world;
+    await makeExport(world);
+    const inFile = (await payoutsOf(program)).find(({ status }) => status === "processing")!;
+    takeBack(transfer);
+    const reply = await sendA(program, transferReversed({ ...transfer, transfer_group: inFile.id }));
+    expect(reply.status).toBe(200);
+    expect((await payoutById(inFile.id)).status).toBe("processing");
   });
 });

@@ -25,7 +25,10 @@ const REVERSED = {
 export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: ReversedTransfer): Promise<void> {
   const isPaidByIt = await untilWon(async () => {
     const [[payout]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout_id)));
-    if (payout?.status === "processing") await recordReversal(ctx, payout, transfer_id);
+    // A payout in a file is processing without a transfer.
+    if (payout?.status === "processing" && payout.reconcile_at !== null) {
+      await recordReversal(ctx, payout, payout.reconcile_at, transfer_id);
+    }
     return payout?.status === "paid" && payout.reference === transfer_id;
   });
   if (!isPaidByIt) return;
@@ -38,10 +41,9 @@ export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: 
 }
 
 /** Also takes the lease, so that its holder does not write the attempt without it. */
-async function recordReversal(ctx: ProgramCtx, payout: Payout, transfer_id: string): Promise<void> {
+async function recordReversal(ctx: ProgramCtx, payout: Payout, was: string, transfer_id: string): Promise<void> {
   const { reversed = [], ...frozen } = attemptOf(payout);
   if (reversed.includes(transfer_id)) return;
-  const was = payout.reconcile_at ?? "";
   const set = {
     attempt_params: JSON.stringify({ ...frozen, reversed: [...reversed, transfer_id] }),
     reconcile_at: iso(Date.parse(was) + 1),

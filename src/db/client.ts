@@ -1,4 +1,4 @@
-import { fillPlaceholders, sql, type Placeholder, type Query, type SQL } from "drizzle-orm";
+import { fillPlaceholders, sql, type Placeholder, type Query, type SQL, type SQLWrapper } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { DrizzleD1Database, SQLiteD1Session } from "drizzle-orm/d1";
 import { wrapDatabase } from "./wrap-database.ts";
@@ -99,9 +99,14 @@ export function literals(words: readonly string[]): SQL {
   return sql`(${joinParts(words.map(literal), sql`, `, "different")})`;
 }
 
-/** The `literal` of a number for `limit` of a built query, whose type does not accept SQL. */
-export function atMost(rows: number): Placeholder {
-  return literal(rows) as unknown as Placeholder;
+/** Whether a column has one of these values. They are one bound list, so the statement is the same for any number. */
+export function isOneOf(column: SQLWrapper, values: readonly string[]): SQL {
+  return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+}
+
+/** The `literal` of a number, or SQL that gives one, for `limit` of a built query, whose type does not accept SQL. */
+export function atMost(rows: number | SQL): Placeholder {
+  return (typeof rows === "number" ? literal(rows) : rows) as unknown as Placeholder;
 }
 
 /** One statement's rows as lists of values, in the order of its columns: the cheapest form of a read. */

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { isOneOf, literal } from "../../db/client.ts";
 import { amount, flag, nullable, selectRows, text, whole } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
@@ -237,8 +237,8 @@ export async function readHeld(
       ctx.db,
       { held: whole, held_until: nullable(text) },
       sql`select count(*) as held, max(hold_until) as held_until from ${commissions}
-        where id in (select value from json_each(${JSON.stringify(ids)})) and ${alsoOfProgram(ctx, commissions.program_id)}
-          and payout_id is null and +status in ('pending', 'rejected') and hold_until > ${iso(ctx.now)}`,
+        where ${isOneOf(sql`id`, ids)} and ${alsoOfProgram(ctx, commissions.program_id)}
+          and ${movable({}, "approved", undefined)} and hold_until > ${iso(ctx.now)}`,
     ),
   );
   return found!;
@@ -273,7 +273,7 @@ function movable(match: CommissionMatch, status: CommissionStatus, unchanged_sin
   const from = movableFrom(match, status);
   const isUnchanged = unchanged_since === undefined ? sql`true` : sql`${commissions.updated_at} <= ${unchanged_since}`;
   return sql`(${commissions.payout_id} is null and ${isUnchanged}
-    and +${commissions.status} in (select value from json_each(${JSON.stringify(from)})))`;
+    and ${isOneOf(sql`+${commissions.status}`, from)})`;
 }
 
 /** One compare-and-set over all rows of a bulk change: if one was changed meanwhile, no row is changed. */

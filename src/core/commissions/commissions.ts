@@ -1,5 +1,5 @@
 import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows } from "../../db/rows.ts";
 import { commissions, partners } from "../../db/schema.ts";
@@ -159,7 +159,7 @@ export async function readAllJudged(
       .select()
       .from(commissions)
       .where(
-        sql`${commissions.id} in (select value from json_each(${JSON.stringify(ids)}))
+        sql`${isOneOf(commissions.id, ids)}
           and ${commissions.program_id} = ${ctx.programId}`,
       ),
     selectRows(
@@ -175,7 +175,7 @@ export async function readAllJudged(
 }
 
 export function haveIds(ids: readonly string[]): SQL {
-  return sql`c.id in (select value from json_each(${JSON.stringify(ids)}))`;
+  return isOneOf(sql`c.id`, ids);
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Files by which payouts are paid: made, marked as paid, canceled (OUT-22). */
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { columnsOf, selectRows } from "../../db/rows.ts";
 import { exportItems, payoutExports, payouts } from "../../db/schema.ts";
 import type { Changes } from "../../domain/actor.ts";
-import { addUp, type Cents } from "../../domain/money.ts";
+import { addUp } from "../../domain/money.ts";
 import type { ExportStatus, FileFormat, LeftOutReason } from "../../domain/payout-export.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -78,7 +78,13 @@ export async function createExport(caller: Caller, { format, currency }: ExportI
     const stamp = iso(ctx.now);
     const made: PayoutExport = {
       ...{ id: newId("export", ctx.now), program_id: ctx.program.id, format, currency, count: taken.length },
-      ...{ amount_cents: sumOf(taken), status: "open", reference: null, created_at: stamp, updated_at: stamp },
+      ...{
+        amount_cents: addUp(taken.map(({ amount_cents }) => amount_cents)),
+        status: "open",
+        reference: null,
+        created_at: stamp,
+        updated_at: stamp,
+      },
     };
     const ids = taken.map(({ id }) => id);
     const result: MadeExport = { made, left_out };
@@ -191,7 +197,7 @@ async function choosePayouts(
     );
     const reasons = await Promise.all(
       rows.map(async (row) =>
-        row.recipient === null ? "details_missing" : leftOutBecause(format, row, await openRecipient(ctx, row)),
+        row.recipient === null ? "details_missing" : leftOutBecause(format, await openRecipient(ctx, row)),
       ),
     );
     for (const [at, { id, amount_cents }] of rows.entries()) {
@@ -211,10 +217,6 @@ function nothingToExport(left_out: readonly LeftOut[]): AppError {
   const details = left_out.map(({ payout_id, reason }) => ({ path: payout_id, message: reason }));
   const message = "No pending payout of this currency fits the file.";
   return new AppError("invalid_transition", message, details.length === 0 ? {} : { details });
-}
-
-function sumOf(rows: readonly Candidate[]): Cents {
-  return addUp(rows.map(({ amount_cents }) => amount_cents));
 }
 
 interface Listed extends Pick<typeof exportItems.$inferSelect, "payout_id" | "status"> {
@@ -280,21 +282,17 @@ function changeExport(
 
 type Move = readonly [from: Payout["status"], to: Payout["status"]];
 
-function isOneOf(ids: readonly string[], column: SQL): SQL {
-  return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
-}
-
 function movePayouts(ctx: ProgramCtx, ids: readonly string[], [from, to]: Move, changes: SQL = sql``): Write {
   return {
     statement: ctx.db.run(sql`update payouts set status = ${literal(to)}, ${changes}
         updated_at = ${laterStamp(sql`updated_at`, iso(ctx.now))}
-      where ${isOneOf(ids, sql`id`)} and +program_id = ${ctx.program.id} and +status = ${literal(from)}`),
+      where ${isOneOf(sql`id`, ids)} and +program_id = ${ctx.program.id} and +status = ${literal(from)}`),
     expect: ids.length,
   };
 }
 
 function movedEvents(ctx: ProgramCtx, ids: readonly string[], [from, to]: Move) {
-  return movedPayouts("payout.updated", isOneOf(ids, sql`p.id`), { status: [from, to] }, eventIds(ctx.now)(sql`p.id`));
+  return movedPayouts("payout.updated", isOneOf(sql`p.id`, ids), { status: [from, to] }, eventIds(ctx.now)(sql`p.id`));
 }
 
 type Part = Required<Pick<CommitPlan, "writes" | "selected">>;
@@ -316,7 +314,7 @@ function payStep(
   reference: string | null,
 ): Part & Required<Pick<CommitPlan, "mailsAbout">> {
   const ids = step.map(({ payout_id }) => payout_id);
-  const which = isOneOf(ids, sql`p.id`);
+  const which = isOneOf(sql`p.id`, ids);
   const paid = payCommissions(
     ctx,
     step.map(({ payout_id, commission_count }) => ({ id: payout_id, commission_count })),
@@ -337,7 +335,7 @@ function payStep(
 function closeItems(ctx: ProgramCtx, export_id: string, ids: readonly string[], status: "paid" | "back"): Write {
   return {
     statement: ctx.db.run(sql`update export_items set status = ${literal(status)}
-      where export_id = ${export_id} and status = 'open' and ${isOneOf(ids, sql`payout_id`)}`),
+      where export_id = ${export_id} and status = 'open' and ${isOneOf(sql`payout_id`, ids)}`),
     expect: ids.length,
   };
 }

@@ -33,7 +33,7 @@ export const FORMATS: Record<FileFormat, Format> = {
 };
 
 /** Why a file cannot contain a payout that has details; null if it can. */
-export function leftOutBecause(format: FileFormat, _row: unknown, to: Recipient | null): LeftOutReason | null {
+export function leftOutBecause(format: FileFormat, to: Recipient | null): LeftOutReason | null {
   if (to === null) return "details_unreadable";
   return FORMATS[format].fits(to) ? null : "details_missing";
 }

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { isOneOf } from "../../db/client.ts";
 import { jsonOf } from "../../db/json-object.ts";
 import { payouts } from "../../db/schema.ts";
 import type { PayoutMail } from "../../domain/mail.ts";
@@ -95,16 +96,15 @@ export function payCommissions(
   paid: readonly Pick<Payout, "id" | "commission_count">[],
 ): { write: Write; selected: SelectedOccurrences } {
   const stamp = iso(ctx.now);
-  const isPaid = (column: SQL) =>
-    sql`${column} in (select value from json_each(${JSON.stringify(paid.map(({ id }) => id))}))`;
+  const ids = paid.map(({ id }) => id);
   return {
     write: {
       statement: ctx.db.run(sql`update commissions set status = 'paid', paid_at = ${stamp},
         updated_at = ${laterStamp(sql`updated_at`, stamp)}, event_id = ${eventIds(ctx.now)(sql`id`)}
-        where ${isPaid(sql`payout_id`)} and +program_id = ${ctx.program.id} and status = 'approved'`),
+        where ${isOneOf(sql`payout_id`, ids)} and +program_id = ${ctx.program.id} and status = 'approved'`),
       expect: paid.reduce((sum, { commission_count }) => sum + commission_count, 0),
     },
-    selected: movedCommissions(ctx, isPaid(sql`c.payout_id`), ["approved", "paid"], false),
+    selected: movedCommissions(ctx, isOneOf(sql`c.payout_id`, ids), ["approved", "paid"], false),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Pending payouts without payout details, which receive the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
-import { atMost, literal } from "../../db/client.ts";
+import { atMost, isOneOf, literal } from "../../db/client.ts";
 import { joinParts } from "../../db/parts.ts";
 import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
@@ -66,9 +66,8 @@ export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]):
     ),
   );
   if (byId.size === 0) return NOTHING_TAKEN;
-  const ids = JSON.stringify([...byId.keys()]);
   const waiting = sql`from payouts indexed by payouts_without_details
-    where partner_id in (select value from json_each(${ids})) and ${WITHOUT_DETAILS}`;
+    where ${isOneOf(sql`partner_id`, [...byId.keys()])} and ${WITHOUT_DETAILS}`;
   const [rows] = await ctx.read(
     ctx.db
       .select()
@@ -97,7 +96,7 @@ export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]):
 export async function takeRest(ctx: ProgramCtx, { rest }: Pick<DetailsTaken, "rest">): Promise<void> {
   for (let ids = rest; ids.length > 0;) {
     ids = await untilWon(async () => {
-      const isOne = sql`${partners.id} in (select value from json_each(${JSON.stringify(ids)}))`;
+      const isOne = isOneOf(partners.id, ids);
       const [now] = await ctx.read(
         ctx.db
           .select()

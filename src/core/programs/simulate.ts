@@ -1,5 +1,5 @@
-import { desc, eq, sql, type Placeholder, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
+import { desc, eq, sql, type SQL } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
 import { flows, partners, payments } from "../../db/schema.ts";
 import { paymentsCompared, type Condition, type RefKind } from "../../domain/condition.ts";
 import type { CountedPayment } from "../../domain/customer.ts";
@@ -171,7 +171,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
       .where(sql`${payments.program_id} = ${caller.programId}`)
       .orderBy(desc(payments.id))
       // One more row than needed shows whether there are more.
-      .limit(sql`${last} + 1` as unknown as Placeholder),
+      .limit(atMost(sql`${last} + 1`)),
     caller.db
       .select()
       .from(flows)

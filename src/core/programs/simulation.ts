@@ -1,5 +1,6 @@
 /** The result of a simulation (FLOW-6): payments before and after, with sums by currency and by partner. */
 import { sql } from "drizzle-orm";
+import { isOneOf } from "../../db/client.ts";
 import { partners } from "../../db/schema.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import type { Rate } from "../../domain/commission.ts";
@@ -136,15 +137,13 @@ function changesByPartner(rows: readonly SimulatedPayment[]): (Amounts & { partn
 
 async function readNames(ctx: ProgramCtx, changes: readonly { partner_id: string }[]): Promise<Map<string, Named>> {
   if (changes.length === 0) return new Map();
-  const ids = JSON.stringify(changes.map(({ partner_id }) => partner_id));
+  const ids = changes.map(({ partner_id }) => partner_id);
   const { id, slug, first_name, last_name } = partners;
   const [rows] = await ctx.read(
     ctx.db
       .select({ id, slug, first_name, last_name })
       .from(partners)
-      .where(
-        sql`${partners.id} in (select value from json_each(${ids})) and ${partners.program_id} = ${ctx.programId}`,
-      ),
+      .where(sql`${isOneOf(partners.id, ids)} and ${partners.program_id} = ${ctx.programId}`),
   );
   return new Map(rows.map(({ id: key, ...name }) => [key, name]));
 }

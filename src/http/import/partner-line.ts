@@ -11,8 +11,8 @@ import {
   type CellReading,
 } from "../../domain/import-cell.ts";
 import { tidyIban } from "../../domain/iban.ts";
-import { readDetails, type BankDetails } from "../../domain/payout-details.ts";
-import type { ImportField } from "./columns.ts";
+import { FIELDS_OF, readDetails, type BankDetails } from "../../domain/payout-details.ts";
+import { importFields, type ImportField } from "./columns.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import type { ProviderName, VendorName } from "../../domain/provider-name.ts";
 import { TRANSFER_SERVICE, VENDOR_NAMES, vendorNamed } from "../../providers/registry.ts";
@@ -113,15 +113,7 @@ function readBank({ cell, columnOf }: Pick<LineCells, "cell" | "columnOf">, note
   return null;
 }
 
-const BANK_COLUMNS = [
-  "account_holder",
-  "country",
-  "currency",
-  "iban",
-  "bic",
-  "account_number",
-  "routing_number",
-] as const satisfies readonly ImportField[];
+const BANK_COLUMNS = importFields("partners").filter((field) => FIELDS_OF.bank_transfer.some((one) => one === field));
 
 /** The names of the transfer method: that of its service, and that in the API. */
 const TRANSFER_WORDS: ReadonlyMap<string, PayoutMethod> = new Map(

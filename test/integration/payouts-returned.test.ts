@@ -211,12 +211,13 @@ describe("money that came back, as the owner reports it (OUT-20)", () => {
 });
 
 describe("refunds around a return (OUT-20)", () => {
-  /** A sale of 100.00 that earned 20.00 and was paid. */
-  async function paidSale() {
+  /** A sale of 100.00 that earned 20.00, less what was refunded before it was approved, and was paid. */
+  async function paidSale(refunded = 0) {
     const program = await makeProgram();
     const partner = await makePartner(program, { slug: "ann" });
     const sale = { ref: "ann", amount: 10_000, payment_intent: "pi_1" };
     await sendA(program, sessionCompleted(sale));
+    if (refunded > 0) await refund(program, refunded);
     const [{ id: commission } = { id: "" }] = await commissionsOf(program);
     await program.api("PATCH", `/api/v1/commissions/${commission}`, { status: "approved" });
     await program.api("POST", "/api/v1/payouts/generate", {});
@@ -246,6 +247,18 @@ describe("refunds around a return (OUT-20)", () => {
     await refund(program, 10_000);
     expect(await moneyOf(program)).toEqual({});
     expect((await commissionsOf(program)).filter(({ kind }) => kind === "clawback")).toEqual([]);
+    expect(await differencesOf(programContext(program))).toEqual([]);
+  });
+
+  it("one before the approval flags the free commission again (PAY-11)", async () => {
+    const { program, id } = await paidSale(6_000);
+    expect(await commissionsOf(program)).toMatchObject([{ status: "paid", review_reason: null }]);
+    // Settled long before the payout was made.
+    await env.DB.prepare("update payments set updated_at = '2026-01-01T00:00:00.000Z' where program_id = ?")
+      .bind(program.id)
+      .run();
+    await giveBack(program, id);
+    expect(await commissionsOf(program)).toMatchObject([{ status: "approved", review_reason: "mostly_refunded" }]);
     expect(await differencesOf(programContext(program))).toEqual([]);
   });
 

@@ -70,6 +70,11 @@ export function unsettleReleased(ctx: ProgramCtx, which: SQL, taken_at: string):
   return unsettleEarning(ctx, which, sql`(${hasDifferences(sql`payments.id`)} or payments.updated_at >= ${since})`);
 }
 
+/** Marks payments of commissions that a returned payout releases: paying has removed their flags (PAY-11). */
+export function unsettleReturned(ctx: ProgramCtx, which: SQL): Write {
+  return unsettleEarning(ctx, which, sql`true`);
+}
+
 function unsettleEarning(ctx: ProgramCtx, which: SQL, where: SQL): Write {
   return unsettle(ctx, sql`id in (select c.payment_id from commissions c where ${which}) and ${where}`);
 }

@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, lt, sql, type SQL } from "drizzle-orm";
-import { atMost, literal } from "../../db/client.ts";
+import { atMost, isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { commissions, payouts } from "../../db/schema.ts";
 import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
@@ -14,7 +14,7 @@ import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayout, type PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
-import { unsettleReleased } from "../ledger/decisions.ts";
+import { unsettleReleased, unsettleReturned } from "../ledger/decisions.ts";
 import { settleChanged } from "../ledger/settle.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved, returnCommissions } from "./rows.ts";
 
@@ -75,9 +75,7 @@ export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<P
     ctx.db
       .select()
       .from(payouts)
-      .where(
-        sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)})) and ${alsoOfProgram(ctx, payouts.program_id)}`,
-      ),
+      .where(sql`${isOneOf(payouts.id, ids)} and ${alsoOfProgram(ctx, payouts.program_id)}`),
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => {
@@ -109,7 +107,7 @@ export function cancelPayout(caller: Caller, id: string): Promise<Payout> {
   return movePayout(caller, id, "cancel", (move) => ({
     changes: {},
     writes: [
-      unsettleCommissions(move),
+      unsettleReleased(move.ctx, heldBy(move), move.before.created_at),
       {
         statement: move.ctx.db.run(sql`update commissions set payout_id = null, event_id = ${move.event_id},
           updated_at = ${laterStamp(sql`updated_at`, iso(move.ctx.now))}
@@ -127,7 +125,7 @@ const RETURNED = "returned";
 
 /**
  * `paid → returned`: the money came back, so its commissions are approved again and go into the next run (OUT-20). They
- * and their differences merge, as those of a canceled payout.
+ * and their differences merge, as those of a canceled payout, and their flags are set again.
  */
 export function returnPayout(
   caller: Caller,
@@ -138,7 +136,7 @@ export function returnPayout(
     const returned = returnCommissions(move.ctx, move.before);
     return {
       changes: { failure_code: code, failure_message: message },
-      writes: [unsettleCommissions(move), returned.write],
+      writes: [unsettleReturned(move.ctx, heldBy(move)), returned.write],
       selected: [returned.selected],
       type: "payout.returned",
       mailsAbout: [mailsAboutPayouts("payout_returned", sql`p.id = ${id}`)],
@@ -153,9 +151,8 @@ interface Move {
   event_id: string;
 }
 
-function unsettleCommissions({ ctx, before }: Move): Write {
-  const held = sql`c.payout_id = ${before.id} and ${alsoOfProgram(ctx, sql`c.program_id`)}`;
-  return unsettleReleased(ctx, held, before.created_at);
+function heldBy({ ctx, before }: Move): SQL {
+  return sql`c.payout_id = ${before.id} and ${alsoOfProgram(ctx, sql`c.program_id`)}`;
 }
 
 interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {

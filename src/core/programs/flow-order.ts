@@ -8,7 +8,7 @@ import { commit, type Write } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { pickChanged } from "../kernel/stale.ts";
-import { asGiven, listFlows, payloadOf } from "./flows.ts";
+import { asGiven, payloadOf, selectFlows } from "./flows.ts";
 
 /**
  * Changes the order of the flows (FLOW-17) to `order`, which contains the id of each flow once.
@@ -16,10 +16,9 @@ import { asGiven, listFlows, payloadOf } from "./flows.ts";
  */
 export async function reorderFlows(caller: Caller, order: readonly string[], shown: readonly string[]): Promise<void> {
   await untilWon(async () => {
-    const stored = await listFlows(caller);
+    const [ctx, stored] = await prove(caller, selectFlows(caller));
     const ids = stored.map(({ id }) => id);
     const given = pickChanged({ order: ids }, { order }, { shown: { order: shown } });
-    const [ctx] = await prove(caller);
     if (given.order === undefined) return;
     const sorted = order.map((id) => stored.find((flow) => flow.id === id));
     const isComplete = sorted.every((flow) => flow !== undefined) && new Set(order).size === ids.length;

@@ -98,14 +98,17 @@ function newFlow(ctx: ProgramCtx, id: string, input: FlowInput): Flow {
 
 /** Lists all flows of the program in the order of their evaluation, including inactive ones. */
 export async function listFlows(ctx: Reader): Promise<Flow[]> {
-  const [rows] = await ctx.read(
-    ctx.db
-      .select()
-      .from(flows)
-      .where(sql`${flows.program_id} = ${ctx.programId}`)
-      .orderBy(desc(flows.priority), asc(flows.created_at), asc(flows.id)),
-  );
+  const [rows] = await ctx.read(selectFlows(ctx));
   return rows;
+}
+
+/** Selects the flows in the order of `listFlows`. */
+export function selectFlows(ctx: Reader) {
+  return ctx.db
+    .select()
+    .from(flows)
+    .where(sql`${flows.program_id} = ${ctx.programId}`)
+    .orderBy(desc(flows.priority), asc(flows.created_at), asc(flows.id));
 }
 
 export async function getFlow(ctx: Reader, id: string): Promise<Flow> {

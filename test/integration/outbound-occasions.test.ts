@@ -4,7 +4,6 @@
  */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { OUTBOUND_EVENT_TYPES, type OutboundEventType } from "../../src/domain/event.ts";
@@ -25,6 +24,7 @@ import {
   type Way,
 } from "../support/occasions.ts";
 import { PLAYED_ELSEWHERE, SENDING_NOTHING } from "../support/unsent-routes.ts";
+import { routeOf, WRITING } from "../support/writing-routes.ts";
 import { sendImport } from "../support/imports.ts";
 import { serveAll } from "../support/jobs.ts";
 import { sendA, sendBody } from "../support/ledger.ts";
@@ -44,7 +44,6 @@ import { reconcileRound } from "../support/reconcile.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { saidRefund, saidSale, saleAt } from "../support/sale.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
-
 import {
   MONTH,
   RATE_TYPED,
@@ -411,20 +410,6 @@ const CASES = OUTBOUND_EVENT_TYPES.flatMap((type) =>
     Object.entries(occasions ?? {}).map(([what, occasion]) => [type, way, what, occasion] as const),
   ),
 );
-
-const WRITING = [
-  ...new Set(
-    app.routes.flatMap(({ method, path }) =>
-      ["POST", "PUT", "PATCH", "DELETE"].includes(method) && !path.includes("*") ? [`${method} ${path}`] : [],
-    ),
-  ),
-];
-
-/** The route of a call; if several match, the route with the fewest parameters. */
-function routeOf(call: string): string | undefined {
-  const fit = WRITING.filter((route) => new RegExp(`^${route.replaceAll(/:[a-z_]+/g, "[^/]+")}$`).test(call));
-  return fit.toSorted((a, b) => a.split(":").length - b.split(":").length)[0];
-}
 
 const played = new Set<string>();
 let cases = 0;

@@ -211,7 +211,7 @@ describe("money that came back, as the owner reports it (OUT-20)", () => {
 });
 
 describe("refunds around a return (OUT-20)", () => {
-  /** A sale of 100.00 that earned 20.00, less what was refunded before it was approved, and was paid. */
+  /** A sale of 100.00 with 20 %, paid; refunds in the argument come before its approval. */
   async function paidSale(refunded = 0) {
     const program = await makeProgram();
     const partner = await makePartner(program, { slug: "ann" });

@@ -31,7 +31,7 @@ export function window({ page, per_page, cursor }: PageRequest): { limit: number
 }
 
 /** The id after which a cursor continues, or null. @throws for a cursor of another list */
-export function cursorId({ cursor }: PageRequest, kind: IdKind): string | null {
+export function cursorId({ cursor }: Pick<PageRequest, "cursor">, kind: IdKind): string | null {
   if (cursor === undefined) return null;
   const bytes = fromBase64(cursor.replaceAll("-", "+").replaceAll("_", "/"));
   const id = bytes ? new TextDecoder().decode(bytes) : "";
@@ -82,6 +82,6 @@ export function pageOfTexts<T extends { id: string }>(
   return { texts, total, page, per_page, next_cursor };
 }
 
-function encodeCursor(id: string): string {
+export function encodeCursor(id: string): string {
   return toBase64(new TextEncoder().encode(id)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

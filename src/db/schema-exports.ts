@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Cents } from "../domain/money.ts";
 import type { ExportItemStatus, ExportStatus, FileFormat } from "../domain/payout-export.ts";
+import type { Sealed } from "../lib/seal.ts";
 import { payouts } from "./schema-ledger.ts";
 import { programs } from "./schema-program.ts";
 
@@ -23,6 +24,8 @@ export const payoutExports = sqliteTable(
     reference: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
+    /** The account that a file pays from, as it was when the file was made: a `Debtor` as JSON (OUT-27). */
+    debtor_sealed: text().$type<Sealed>(),
   },
   (t) => [
     index("payout_exports_list").on(t.program_id, t.id),

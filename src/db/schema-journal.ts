@@ -51,7 +51,8 @@ export const balances = sqliteTable(
 );
 
 /**
- * Partners' earnings by UTC day of `created_at`, without rejected. Kept by triggers of `commissions`. WITHOUT ROWID.
+ * Partners' earnings by UTC day of the commission's `created_at`, without rejected, and the revenue of their sales by
+ * the payment's. Kept by triggers of `commissions` and `payments`. WITHOUT ROWID.
  */
 export const earningDays = sqliteTable(
   "earning_days",
@@ -62,8 +63,25 @@ export const earningDays = sqliteTable(
     currency: text().notNull(),
     commissions: integer().notNull(),
     amount_cents: integer().$type<Cents>().notNull(),
+    /** Net of tax and refunds; also of sales whose commission is rejected. */
+    revenue_cents: integer().default(0).$type<Cents>().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.day, t.partner_id, t.currency] })],
+);
+
+/**
+ * All sales of each partner and their revenue, net of tax and refunds. Kept by triggers of `payments`. WITHOUT ROWID.
+ */
+export const partnerSales = sqliteTable(
+  "partner_sales",
+  {
+    program_id: text().notNull(),
+    partner_id: text().notNull(),
+    currency: text().notNull(),
+    sales: integer().notNull(),
+    revenue_cents: integer().$type<Cents>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.program_id, t.partner_id, t.currency] })],
 );
 
 /**

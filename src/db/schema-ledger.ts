@@ -2,6 +2,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Rate, CommissionKind, CommissionStatus } from "../domain/commission.ts";
+import type { SourceAmount } from "../domain/exchange.ts";
 import type { FlowEvent } from "../domain/flow.ts";
 import type { Cents } from "../domain/money.ts";
 import type { PayoutMethod } from "../domain/partner.ts";
@@ -207,8 +208,9 @@ export const payments = sqliteTable(
     index("payments_leads")
       .on(t.program_id, t.id)
       .where(sql`event = 'lead_created'`),
+    // Its last columns find a partner's last sale.
     index("payments_partner")
-      .on(t.partner_id, t.outcome)
+      .on(t.partner_id, t.outcome, t.event, t.created_at)
       .where(sql`partner_id is not null`),
     // Payments that a code decided, which are few: by id for the triggers of `code_days`, by code for its recount.
     index("payments_coded")
@@ -338,6 +340,8 @@ export const payouts = sqliteTable(
     recipient_sealed: text().$type<Sealed>().notNull(),
     /** The recipient in masked form, by its method. */
     recipient: text(),
+    /** Its commissions' sums by currency and their conversions, fixed when it is generated; null for a payout as earned. */
+    source_amounts: text({ mode: "json" }).$type<SourceAmount[]>(),
   },
   (t) => [
     index("payouts_list").on(t.program_id, t.id),

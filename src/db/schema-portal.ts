@@ -1,6 +1,7 @@
-/** Short-lived browser state: links by which an owner's own site opens the portal, and kept texts. */
+/** Short-lived state: links by which an owner's own site opens the portal, unconfirmed changes, and kept texts. */
 import type { Sealed } from "../lib/seal.ts";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { partners } from "./schema-program.ts";
 
 /**
  * One-time links into the portal, each with the session that it opened. Separate from other links and sessions, which
@@ -47,4 +48,26 @@ export const keptTexts = sqliteTable(
     kept_until: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.program_id, t.id] }), index("kept_texts_age").on(t.kept_until)],
+);
+
+/**
+ * A partner's own change of the payout destination, until its e-mailed link is opened (OUT-25): the newest of each partner.
+ */
+export const pendingDestinations = sqliteTable(
+  "pending_destinations",
+  {
+    partner_id: text()
+      .primaryKey()
+      .references(() => partners.id),
+    program_id: text().notNull(),
+    token_hash: text().notNull(),
+    /** The change and the state that it was made from, as JSON. */
+    content: text().$type<Sealed>().notNull(),
+    created_at: text().notNull(),
+    expires_at: text().notNull(),
+  },
+  (t) => [
+    uniqueIndex("pending_destinations_token").on(t.token_hash),
+    index("pending_destinations_past").on(t.expires_at),
+  ],
 );

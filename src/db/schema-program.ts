@@ -10,6 +10,7 @@ import type { PartnerStatus, PayoutMethod } from "../domain/partner.ts";
 import type { CodePrecedence, MinPayouts, SaleAmounts } from "../domain/program.ts";
 import type { ProviderName } from "../domain/provider-name.ts";
 import type { Scope } from "../domain/scope.ts";
+import type { SelfBilling } from "../domain/tax.ts";
 import type { Sealed } from "../lib/seal.ts";
 
 export const programs = sqliteTable(
@@ -59,8 +60,34 @@ export const programs = sqliteTable(
     payments_compared: integer().notNull().default(0),
     /** Minimum payouts in currencies other than the program's, by code. */
     min_payouts: text({ mode: "json" }).$type<MinPayouts>().notNull().default({}),
+    /** The account that SEPA files pay from. The IBAN is masked here, and sealed in full. */
+    debtor_name: text(),
+    debtor_iban: text(),
+    debtor_iban_sealed: text().$type<Sealed>(),
+    debtor_bic: text(),
+    /** Whether paid payouts get invoice numbers, with this prefix and the payer's data. */
+    self_billing: text().$type<SelfBilling>().notNull().default("off"),
+    self_billing_prefix: text().notNull().default(""),
+    payer_name: text(),
+    payer_address: text(),
+    payer_country: text(),
+    payer_tax_id: text(),
+    /** True: partners without tax data get no payouts. */
+    require_tax_data: integer({ mode: "boolean" }).notNull().default(false),
+    /** How long a partner's payouts are held after a change of their destination. */
+    payout_change_hold_days: integer().notNull().default(3),
+    /** The currency of new payouts; null: as earned. */
+    payout_currency: text(),
+    /** Whether partners add links with names of their choice. */
+    partner_links: integer({ mode: "boolean" }).notNull().default(false),
   },
-  (t) => [uniqueIndex("programs_slug").on(t.slug)],
+  (t) => [
+    uniqueIndex("programs_slug").on(t.slug),
+    // Programs whose payouts are converted, which are few.
+    index("programs_converting")
+      .on(t.id)
+      .where(sql`payout_currency is not null`),
+  ],
 );
 
 /** A program's further API keys. Only the time of use is updated: a key keeps its scopes. */
@@ -161,6 +188,10 @@ export const partners = sqliteTable(
     bank_account: text(),
     crypto_address_sealed: text().$type<Sealed>(),
     crypto_address: text(),
+    /** The version of the partner's tax data (`schema-statements.ts`). */
+    tax_data_id: text(),
+    /** The hold of the partner's payouts, which a change of their destination starts (OUT-24): in force until this time. */
+    payouts_held_until: text(),
   },
   (t) => [
     index("partners_group").on(t.program_id, t.group_id, t.id),
@@ -185,7 +216,7 @@ export const partnerSlugs = sqliteTable(
       .notNull()
       .references(() => partners.id),
   },
-  (t) => [primaryKey({ columns: [t.program_id, t.slug_key] })],
+  (t) => [primaryKey({ columns: [t.program_id, t.slug_key] }), index("partner_slugs_partner").on(t.partner_id)],
 );
 
 /** Partners' promotion codes, a row per holder, changed only to end: payments use the codes of their time. */

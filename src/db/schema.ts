@@ -17,3 +17,5 @@ export * from "./schema-portal.ts";
 export * from "./schema-rules.ts";
 export * from "./schema-products.ts";
 export * from "./schema-exports.ts";
+export * from "./schema-exchange.ts";
+export * from "./schema-statements.ts";

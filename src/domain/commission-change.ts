@@ -38,7 +38,7 @@ export function checkChange(before: ChangeableCommission, change: CommissionChan
   const { status } = change;
   if (status === "paid") return { ok: false, message: "A commission is paid by its payout." };
   if (status !== undefined && !canBecome(before.status, status)) {
-    return { ok: false, message: `A commission that is ${before.status} cannot become ${status}.` };
+    return { ok: false, message: `This commission is ${before.status}. Its status cannot change to ${status}.` };
   }
   const changes = { ...statusChanges(status, change.reason, now), ...flagChanges(before, change.flagged) };
   if (Object.keys(changes).length > 0 && before.payout_id !== null) {

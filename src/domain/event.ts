@@ -34,7 +34,12 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
   "partner.updated": PartnerPayload & ImportedPayload & AppliedPayload;
   "partner.deleted": PartnerPayload;
   "partner.invited": PartnerPayload;
+  /** `held_until`: the end of the hold that was released. */
+  "partner.hold_released": { partner_id: string; slug: string; held_until: string };
   "payout_details.read": { partner_id: string };
+  "payout_details.asked": { partner_id: string };
+  /** `payout_id`: if they were read with its statement. */
+  "tax_data.read": { partner_id: string; payout_id?: string };
   "applications.received": ApplicationPayload;
   "applications.approved": ApplicationPayload;
   "applications.declined": ApplicationPayload;
@@ -57,6 +62,8 @@ export interface EventPayloads extends Record<ProviderEventType, ProviderEventPa
     currency: string | null;
     count: number;
   };
+  /** The changes have the rates. */
+  "exchange_rates.updated": { program_id: string; base: string };
   /** The rows of a list that a person exported as a file. */
   "list.exported": { list: string; count: number };
   /** `count`: deliveries refused for this reason so far. */
@@ -254,7 +261,14 @@ export const EVENTS = {
   "partner.updated": { text: "A partner's details or status changed", isChange: true, data: "Partner" },
   "partner.deleted": { text: "A partner was deactivated", isChange: true, sentAs: "partner.updated" },
   "partner.invited": { text: "A partner was e-mailed an invitation", isChange: false },
+  "partner.hold_released": {
+    text: "The hold of a partner's payouts was released",
+    isChange: true,
+    sentAs: "partner.updated",
+  },
   "payout_details.read": { text: "A partner's payout details were read in full", isChange: false },
+  "payout_details.asked": { text: "A partner was e-mailed a request for payout details", isChange: false },
+  "tax_data.read": { text: "A partner's tax data were read in full", isChange: false },
   "applications.received": {
     text: "A person applied, and verified the address",
     isChange: false,
@@ -266,13 +280,14 @@ export const EVENTS = {
   "code.moved": { text: "A promotion code was moved to another partner", isChange: true },
   "code.deleted": { text: "A promotion code was taken away from a partner", isChange: false },
   "claim.created": { text: "A partner claimed a missing sale", isChange: false, data: "ClaimData" },
-  "claim.granted": { text: "A claim was granted", isChange: true, data: "ClaimData" },
+  "claim.granted": { text: "A claim was approved", isChange: true, data: "ClaimData" },
   "claim.declined": { text: "A claim was declined", isChange: true, data: "ClaimData" },
   "payout.generated": { text: "A payout was prepared", isChange: false, data: "Payout" },
   "payout.updated": { text: "A payout was begun, failed or was canceled", isChange: true },
   "payout.paid": { text: "A payout was paid", isChange: true, data: "Payout" },
   "payout.returned": { text: "The money of a paid payout came back", isChange: true, data: "Payout" },
   "payout.exported": { text: "A file of payouts was read", isChange: false },
+  "exchange_rates.updated": { text: "The exchange rates of payouts were replaced", isChange: true },
   "list.exported": { text: "A list was read as a file", isChange: false },
   "webhook.refused": { text: "Deliveries of a provider were refused", isChange: false },
   "destination.created": { text: "A provider was set to send its webhooks here", isChange: false },
@@ -342,6 +357,7 @@ export type SecurityEventType =
   | `api_key.${"created" | "regenerated" | "deleted"}`
   | `passkey.${"added" | "removed"}`
   | `webhook_endpoint.${"created" | "updated"}`
+  | "partner.hold_released"
   | "program.updated";
 
 export function isChange(type: AuditEventType): type is ChangeEventType {

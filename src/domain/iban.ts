@@ -10,6 +10,9 @@ const LENGTHS = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
+/** A tidy BIC: 8 or 11 letters and digits. */
+export const BIC_PATTERN = /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/;
+
 /** An IBAN or BIC as it is stored: without spaces, in upper case. */
 export function tidyIban(text: string): string {
   return text.replaceAll(/\s/g, "").toUpperCase();

@@ -24,6 +24,7 @@ interface MailKindRules {
  */
 export const MAIL_KINDS = {
   payout_details: { title: "Payout details changed", audiences: ["owner", "partner"], may_be_off: false },
+  payout_change_link: { title: "Confirm your payout details", audiences: ["partner"], may_be_off: false },
   application_address: { title: "Confirm your application", audiences: ["applicant"], may_be_off: false },
   application_received: { title: "Application received", audiences: ["applicant"], may_be_off: false },
   application_approved: { title: "Application approved", audiences: ["partner"], may_be_off: false },
@@ -37,6 +38,7 @@ export const MAIL_KINDS = {
   payout_paid: { title: "Payout paid", audiences: ["partner"], may_be_off: true },
   payout_failed: { title: "Payout failed", audiences: ["partner"], may_be_off: true },
   payout_returned: { title: "Payout returned", audiences: ["partner"], may_be_off: true },
+  payout_details_asked: { title: "Payout details missing", audiences: ["partner"], may_be_off: false },
   claim_decided: { title: "Decision on a missing sale", audiences: ["partner"], may_be_off: true },
   applications_waiting: { title: "Open applications", audiences: ["owner"], may_be_off: true },
   claims_waiting: { title: "Open claims of missing sales", audiences: ["owner"], may_be_off: true },
@@ -70,7 +72,9 @@ export const TO_DEACTIVATED = "payout_details" satisfies MailKind;
 export const TO_INVITED = "member_invited" satisfies MailKind;
 /** The kind for every owner at the time it is stored, including an owner whose removal it reports (PROOF-4). */
 export const TO_EACH_OWNER = "security" satisfies MailKind;
-/** Kinds for the program's own address at the time of sending (TEAM-5). */
+/** The kind for every owner at the time it is stored; if one has left since, the program's own address receives it. */
+export const TO_OWNERS = "payout_details" satisfies MailKind;
+/** Kinds for the program's own address, or every owner's, at the time of sending (TEAM-5). */
 export const TO_OWNER = Object.entries<MailKindRules>(MAIL_KINDS).flatMap(([kind, { audiences }]) =>
   audiences.includes("owner") && kind !== TO_INVITED && kind !== TO_EACH_OWNER ? [kind as MailKind] : [],
 );
@@ -93,7 +97,7 @@ export type PayoutMail = Extract<MailKind, "payout_generated" | "payout_paid" | 
 /**
  * Kinds composed when sent, from the state at that time; the compiler requires their `core/mails/subjects.ts`.
  */
-export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER;
+export type KindAbout = PayoutMail | PeriodicMail | typeof TO_EACH_OWNER | "payout_details_asked";
 
 export function isOwnerNeed(kind: MailKind): kind is OwnerNeed {
   return OWNER_NEEDS.some((need) => need === kind);

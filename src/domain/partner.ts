@@ -11,6 +11,9 @@ export const WALLET_SERVICE = "PayPal";
 export type PayoutMethod = (typeof PAYOUT_METHODS)[number];
 
 /** `[A-Za-z0-9_-]{1,64}` (PART-1); the tracking script checks the same alphabet. */
+/** The slugs that a partner may have, former ones included, to add another one (PART-16). */
+export const MAX_OWN_SLUGS = 10;
+
 export const SLUG_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The form in which slugs are compared: slugs are unique ignoring case. A Kelvin sign is not a `k`, here or in SQL. */

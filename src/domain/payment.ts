@@ -72,7 +72,10 @@ export interface PaymentDecision {
   hold?: Hold | null;
   /** Flows in the order of evaluation, each condition with the value it compared. */
   flows: FlowTrace[];
-  /** The input of `self_referral`, whose result is kept for it, even if the partner's addresses change. */
+  /**
+   * The input of `self_referral`, whose result is kept for it, even if the partner's addresses change. Null without a
+   * rule, and since an erasure, which removes the values that the rule compared.
+   */
   decided_on: string | null;
   /** The newest change applied from an earlier time (`Rules`) that took part in the choice of the rule. */
   applied?: number;
@@ -129,7 +132,6 @@ export interface DecisionInput {
   previous: {
     outcome: Outcome | null;
     decision: PaymentDecision | null;
-    erased: boolean;
     /** The rules of that decision: of the payment's time as then known, without changes applied since. */
     rules: () => Rules;
   };
@@ -245,7 +247,10 @@ function outcomeByStatus(
   return isGranted ? "partner_not_active" : "partner_deactivated";
 }
 
-/** Applies the rule of the payment's time. An erased payment keeps its rule: the compared values are gone. */
+/**
+ * Applies the rule of the payment's time. A rule that was chosen before an erasure is kept: the compared values are
+ * gone. One that was chosen since is not: it may be of a moment at which the customer's other payments were unsettled.
+ */
 function decideRate(
   record: PaymentDecision,
   input: DecisionInput,
@@ -255,11 +260,12 @@ function decideRate(
   adjusted_cents: Cents,
 ): void {
   const decided_on = JSON.stringify([partner.id, state.base_cents, state.currency, state.customer_email]);
-  const { decision, erased, outcome } = input.previous;
+  const { decision, outcome } = input.previous;
   const isRecorded = decision?.partner_id === partner.id && (decision.rate !== null || outcome === "no_flow");
   const recorded = isRecorded ? decision : null;
-  const isSame = recorded !== null && (erased || recorded.decided_on === decided_on);
-  const rule = recorded && erased ? recordedRule(recorded) : chosenRule(rules, partner.id, input, state, record);
+  const isErased = recorded?.decided_on === null;
+  const isSame = recorded !== null && (isErased || recorded.decided_on === decided_on);
+  const rule = recorded && isErased ? recordedRule(recorded) : chosenRule(rules, partner.id, input, state, record);
   Object.assign(record, rule, {
     decided_on: isSame ? recorded.decided_on : decided_on,
     self_referral: isSame ? recorded.self_referral : isPartner(state.customer_email, partner),

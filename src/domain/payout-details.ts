@@ -1,6 +1,6 @@
 /** The payout details of each method, and their checks (OUT-23). */
 import { isCurrency } from "./currency.ts";
-import { ibanProblem, tidyIban } from "./iban.ts";
+import { BIC_PATTERN, ibanProblem, tidyIban } from "./iban.ts";
 import { maskAccount, maskAddress, maskIban, maskText } from "./mask.ts";
 import { TRANSFER_METHOD, type PayoutMethod } from "./partner.ts";
 
@@ -77,7 +77,8 @@ export interface FieldProblem {
   message: string;
 }
 
-const REQUIRED: Record<PayoutMethod, readonly DetailField[]> = {
+/** The fields that each method always needs. */
+export const REQUIRED: Record<PayoutMethod, readonly DetailField[]> = {
   ...{ wallet: ["email"], [TRANSFER_METHOD]: ["account"], crypto: ["network", "address"] },
   bank_transfer: ["account_holder", "country", "currency"],
 };
@@ -122,7 +123,7 @@ const CHECKS: Partial<Record<DetailField, Check>> = {
   currency: (text) => (isCurrency(text) ? null : "This must be an ISO 4217 code, such as USD."),
   account: matches(/^acct_\w{1,100}$/, "This is not the id of a connected account: acct_…"),
   iban: ibanProblem,
-  bic: matches(/^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/, "A BIC has 8 or 11 letters and digits."),
+  bic: matches(BIC_PATTERN, "A BIC has 8 or 11 letters and digits."),
   country: matches(/^[A-Z]{2}$/, "This must be a country code of two letters, such as DE."),
   account_number: matches(/^[A-Z0-9]{4,34}$/, "An account number has 4 to 34 digits or letters."),
   routing_number: (text, { country }) => (country === "US" ? usRoutingProblem(text) : routingProblem(text)),

@@ -24,6 +24,9 @@ export const PAYOUT_MOVES = {
 } as const satisfies Record<string, { from: readonly PayoutStatus[]; to: PayoutStatus }>;
 export type PayoutMove = keyof typeof PAYOUT_MOVES;
 
+/** Statuses of payouts that a hold keeps from being paid (OUT-24). */
+export const PAYABLE = PAYOUT_MOVES.pay.from;
+
 /** Statuses of payouts that have released their commissions to a later payout. */
 export const RELEASED = ["canceled", "returned"] as const satisfies PayoutStatus[];
 
@@ -38,10 +41,14 @@ export function canMove(status: PayoutStatus, move: PayoutMove): boolean {
 
 /**
  * Why a partner's approved commissions in one currency are not put into a payout and roll over, the first that applies:
- * an open dispute, which holds back only its own commissions (PAY-10); the partner is `invited` (OUT-1); the sum is not
- * positive, or below the minimum of its currency (OUT-2).
+ * an open dispute, which holds back only its own commissions (PAY-10); no exchange rate to the payout currency (OUT-36);
+ * the partner is `invited` (OUT-1); the sum is not positive, or below the minimum of its currency (OUT-2); the partner
+ * lacks tax data (OUT-33) or payout details that are required.
  */
-export const SKIP_REASONS = ["disputed", "partner_invited", "not_positive", "too_large", "below_minimum"] as const;
+export const SKIP_REASONS = [
+  ...(["disputed", "rate_missing", "partner_invited", "not_positive", "too_large", "below_minimum"] as const),
+  ...(["tax_data_missing", "details_missing"] as const),
+] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /** The least amount of a payout in a currency, in its smallest units (OUT-19); `payable.ts` has the same in SQL. */
@@ -70,6 +77,12 @@ export function previousMonth(now: number): { period_start: number; period_end: 
     period_start: Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1),
     period_end: Date.UTC(date.getUTCFullYear(), date.getUTCMonth()),
   };
+}
+
+/** The time of the next monthly run (OUT-3); null on the first of a month, because that day's run may not be over. */
+export function nextRun(now: number): number | null {
+  const date = new Date(now);
+  return date.getUTCDate() === 1 ? null : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
 /** Why a period is invalid, or null. It may not end in the future, which may still get commissions. Milliseconds. */

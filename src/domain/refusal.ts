@@ -15,6 +15,11 @@ export const REFUSAL_REASONS = [
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
+/** Whether a delivery was refused by its signature, which needs a stored secret to check. */
+export function isAboutSignature(reason: RefusalReason): boolean {
+  return reason === "no_signature" || reason === "wrong_signature" || reason === "time";
+}
+
 /** The program does not exist here: only the operator can be notified. */
 export type UnownedRefusal = "unknown_program";
 

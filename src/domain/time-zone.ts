@@ -50,6 +50,14 @@ export function laterDate(date: string, days: number): string {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** The first and the last date of the calendar month `ago` months before that of an instant (ms) in a zone. */
+export function monthIn(zone: string, at: number, ago: number): { from: string; to: string } {
+  const [year = 0, month = 1] = dayIn(zone, at).split("-").map(Number);
+  const date = (later: number, day: number) =>
+    new Date(Date.UTC(year, month - 1 + later, day)).toISOString().slice(0, 10);
+  return { from: date(-ago, 1), to: date(1 - ago, 0) };
+}
+
 /** Days start at most this far from those of UTC, and clock changes are multiples of a quarter of an hour. */
 const FURTHEST_MS = 16 * HOUR_MS;
 const STEP_MS = 15 * MINUTE_MS;

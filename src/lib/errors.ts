@@ -8,6 +8,7 @@ export type ErrorCode =
   | "method_not_allowed"
   | "already_exists"
   | "invalid_transition"
+  | "payout_held"
   | "idempotency_conflict"
   | "provider_not_configured"
   | "payload_too_large"

@@ -19,6 +19,7 @@ export const ID_PREFIXES = {
   delivery: "dlv",
   passkey: "pky",
   mail: "mail",
+  tax_data: "tax",
   api_key: "key",
   request: "req",
 } as const;

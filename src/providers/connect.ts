@@ -65,6 +65,9 @@ export type IdentifyAnswer =
   | { outcome: "known"; account: string }
   | ({ outcome: "unknown"; retry_after_ms: number | null } & Trouble);
 
+/** Available money in smallest units, by ISO 4217 code in upper case. */
+export type Balances = ReadonlyMap<string, Cents>;
+
 /** The mode of an API key. */
 export interface KeyModes {
   /** Whether the key belongs to the vendor's test mode, in which no money moves and live data is not visible. */
@@ -79,6 +82,8 @@ export interface Transfers extends KeyModes {
   /** The exact request of a transfer, to be stored before the first call and never changed afterwards. */
   freeze(order: TransferOrder): string;
   send(api_key: string, request: string, idempotency_key: string): Promise<SendAnswer>;
+  /** The money that transfers can use now; null if the vendor does not answer, or not to this key. */
+  balances(api_key: string): Promise<Balances | null>;
   /** Looks up a transfer of the payout by any attempt. */
   find(api_key: string, payout_id: string): Promise<FindAnswer>;
   /** The vendor account of the key; a live account and its test mode are two accounts. */

@@ -94,6 +94,8 @@ export interface SecretField {
   hint: (name: string) => string;
   /** The consequence of removing it. */
   removed: string;
+  /** The first characters of the vendor's secrets of this kind. */
+  begins: readonly string[];
 }
 
 /** The secrets of a provider that a program can store. A setting's name in the API is `<provider>_<field>` (PROG-9). */

@@ -3,6 +3,7 @@
  * outside `providers/` never uses. These functions never throw: a failure is part of the answer.
  */
 import type { VendorTrouble } from "../domain/read-trouble.ts";
+import type { ObservedRate } from "../domain/exchange.ts";
 import type { CodeFact, Fact, PaymentFact } from "../domain/fact.ts";
 import type { Answer } from "./api-call.ts";
 import type { KeyModes } from "./connect.ts";
@@ -87,6 +88,19 @@ export type LinesAnswer =
     }
   | ReadFailure;
 
+/** A rate at which the vendor converted one of the program's payments. */
+export interface ConversionRate extends ObservedRate {
+  /** The currency of the payment. */
+  from: string;
+}
+
+export type RatesAnswer =
+  | {
+      outcome: "read";
+      /** Newest first. */ rates: ConversionRate[];
+    }
+  | ReadFailure;
+
 export interface VendorReads extends KeyModes {
   /** How long the vendor keeps its events, ms. */
   kept_ms: number;
@@ -100,6 +114,8 @@ export interface VendorReads extends KeyModes {
   readLines?(api_key: string, paid: PaymentFact): Promise<LinesAnswer>;
   /** Reads the name of a code, for vendors whose payments carry codes by id. */
   readCode?(api_key: string, code: CodeAsked): Promise<CodeAnswer>;
+  /** Reads the newest conversions in one request, for vendors that settle payments in another currency. */
+  readRates?(api_key: string): Promise<RatesAnswer>;
 }
 
 /** Requests pages of decreasing size until one is short enough. */

@@ -35,16 +35,16 @@ interface Shown<Value> {
   import?: Import;
 }
 
-/** The form of a change in the audit log: in clear, as a masked address or account, or omitted. */
+/**
+ * The form of a change in the audit log: in clear, as a masked address or account, or omitted. `sealed`: it is the
+ * masked text of the column `<name>_sealed`, with which it changes.
+ */
 interface Clear {
-  audit: "plain" | null;
+  audit: "plain" | "sealed" | null;
   payout_detail?: never;
 }
 
-/**
- * A column with a partner's payout method or destination: masked everywhere if it is a free text. `sealed`: it is the
- * masked text of the column `<name>_sealed`, with which it changes.
- */
+/** A column with a partner's payout method or destination: masked everywhere if it is a free text. */
 interface PayoutDetail<Value> {
   audit: string extends Value ? "address" | "account" | "sealed" : "plain";
   payout_detail: true;

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isCurrency } from "../domain/currency.ts";
 import { hasAtMostFourDecimals, LARGEST, negate } from "../domain/money.ts";
 import { isDate } from "../domain/time-zone.ts";
+import { isVisible } from "../domain/visible.ts";
 import { iso } from "../lib/time.ts";
 
 /** A text that can be stored and returned unchanged: no lone surrogate, no NUL; `min` to `max` characters. */
@@ -37,8 +38,41 @@ export const percentage = z
   .brand<"Percent">();
 
 /** An ISO 4217 code of money in use, in upper case. */
-export const NOT_A_CURRENCY = "This must be an ISO 4217 code in upper case, such as USD.";
+const NOT_A_CURRENCY = "This must be an ISO 4217 code in upper case, such as USD.";
 export const currency = z.string().refine(isCurrency, NOT_A_CURRENCY);
+
+/** Values by currency, in the order of the codes; at most `max` of them, else `tooMany` is reported. */
+export function byCurrency<Value extends z.ZodType>(value: Value, max: number, tooMany: string) {
+  // A record drops the field `__proto__` before its checks.
+  const refuseProto = (given: unknown, issues: z.core.$RefinementCtx) => {
+    if (typeof given === "object" && given !== null && Object.hasOwn(given, "__proto__"))
+      issues.addIssue({ code: "custom", path: ["__proto__"], message: NOT_A_CURRENCY });
+    return given;
+  };
+  const values = z
+    .record(z.string(), value)
+    .superRefine((given, issues) => {
+      const codes = Object.keys(given);
+      for (const code of codes) {
+        if (!isCurrency(code)) issues.addIssue({ code: "custom", path: [code], message: NOT_A_CURRENCY });
+      }
+      if (codes.length > max) issues.addIssue({ code: "custom", message: tooMany });
+    })
+    .transform((given) => Object.fromEntries(Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1))));
+  return z.preprocess(refuseProto, values);
+}
+
+/** ISO 3166-1 alpha-2, in any case. */
+export const country = z
+  .string()
+  .trim()
+  .toUpperCase()
+  .regex(/^[A-Z]{2}$/, "This must be a country code of two letters, such as DE.");
+
+/** A text of 1 to `max` characters, of which a person sees some. */
+export function visibleText(max: number) {
+  return text(max).refine((value) => value === "" || isVisible(value), "This must have a character that can be seen.");
+}
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;

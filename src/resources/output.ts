@@ -22,6 +22,8 @@ export const cents = z.int().brand<"Cents">();
 /** The value of a rate or a flow: a percentage or an amount, depending on its type. */
 export const actionValue = z.number().brand<"Cents" | "Percent">();
 
+/** A decimal text of at most 7 significant digits (OUT-37). */
+export const exchangeRate = z.string().brand<"ExchangeRate">();
 export const currencyCode = z.string().meta({ pattern: "^[A-Z]{3}$" });
 
 /** Any JSON object. */

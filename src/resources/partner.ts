@@ -4,7 +4,7 @@ import { PARTNER_STATUSES, PAYOUT_METHODS, SLUG_PATTERN, WALLET_SERVICE } from "
 import { bytesIn } from "../lib/slices.ts";
 import { columnsWith, resource, type AnyField, type ColumnsWith } from "./field.ts";
 import { email, percentage, text } from "./input.ts";
-import { bag, exampleId, idColumn, idOf, INTERNAL, nullableString, string, TIME } from "./output.ts";
+import { bag, exampleId, idColumn, idOf, INTERNAL, nullableString, string, TIME, TIME_OR_NULL } from "./output.ts";
 
 /** The columns of `partners`, except the one that only the onboarding reads. */
 export type Partner = Omit<typeof partners.$inferSelect, "accounts_forgotten">;
@@ -130,6 +130,13 @@ export const PARTNER = resource<Partner>()({
   crypto_address: {
     ...{ audit: "sealed", payout_detail: true, read: nullableString, example: null },
     text: "The address of `crypto` payouts, masked.",
+  },
+  // The log has the version, not the data.
+  tax_data_id: { audit: "plain" },
+  payouts_held_until: {
+    ...TIME_OR_NULL,
+    audit: "plain",
+    text: "The partner's payouts are held until this time, because their destination changed. Null or past: no hold.",
   },
   search_text: INTERNAL,
   created_at: TIME,

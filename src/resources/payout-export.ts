@@ -21,6 +21,7 @@ export const PAYOUT_EXPORT = resource<PayoutExport>()({
     ...{ audit: null, read: nullableString, example: null },
     text: "Your own note of the payment, which its payouts have too.",
   },
+  debtor_sealed: { audit: null },
   created_at: { ...TIME, example: EXAMPLE_LATER },
   updated_at: { ...TIME, example: EXAMPLE_LATER },
 });

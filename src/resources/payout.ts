@@ -1,12 +1,16 @@
 import * as z from "zod";
 import type { payouts } from "../db/schema.ts";
+import { RATE_SOURCES } from "../domain/exchange.ts";
 import { PAYOUT_METHODS } from "../domain/partner.ts";
 import { PAYOUT_STATUSES } from "../domain/payout.ts";
 import { resource } from "./field.ts";
 import {
+  cents,
   CENTS,
   CURRENCY,
+  currencyCode,
   EXAMPLE_LATER,
+  exchangeRate,
   idColumn,
   INTERNAL,
   nullableString,
@@ -15,7 +19,20 @@ import {
   timestamp,
 } from "./output.ts";
 
-export type Payout = typeof payouts.$inferSelect;
+/** `held_until` is the hold of its partner, which is no column (`core/payouts/hold.ts`). */
+export type Payout = PayoutRow & { held_until: string | null };
+export type PayoutRow = typeof payouts.$inferSelect;
+
+const sourceAmount = z.object({
+  currency: currencyCode,
+  amount_cents: cents,
+  rate: exchangeRate.describe("The value of one unit in the payout's currency."),
+  rate_source: z.enum(RATE_SOURCES).nullable().describe("Null for the payout's own currency."),
+  rate_at: timestamp
+    .nullable()
+    .describe("When you set the rate, or the provider used it; null for the payout's own currency."),
+  converted_cents: cents.describe("The amount times the rate, in the payout's currency, rounded half away from zero."),
+});
 
 export const PAYOUT = resource<Payout>()({
   id: idColumn("payout"),
@@ -30,6 +47,10 @@ export const PAYOUT = resource<Payout>()({
   method: {
     ...{ audit: "plain", read: () => z.enum(PAYOUT_METHODS).nullable(), example: "wallet" },
     text: "How it is paid; null if the partner has chosen no method.",
+  },
+  source_amounts: {
+    ...{ audit: null, read: () => z.array(sourceAmount).nullable(), example: null },
+    text: "What was earned in each currency, and its conversion: the parts add up to `amount_cents`. Fixed when the payout was generated; null if nothing was converted.",
   },
   // Its masked form is `recipient`.
   recipient_sealed: { audit: "secret" },
@@ -66,4 +87,14 @@ export const PAYOUT = resource<Payout>()({
   created_at: { ...TIME, example: EXAMPLE_LATER },
   paid_at: TIME_OR_NULL,
   updated_at: { ...TIME, example: EXAMPLE_LATER },
+  held_until: {
+    ...TIME_OR_NULL,
+    text: "It cannot be paid before this time, because the partner's payout destination changed. Null if it is not held.",
+  },
 });
+
+/** The columns that a payout's statement repeats. */
+export const OF_STATEMENT = [
+  ...(["program_id", "partner_id", "status", "amount_cents", "currency", "commission_count", "method"] as const),
+  ...(["source_amounts", "reference", "period_start", "period_end", "created_at", "paid_at"] as const),
+] as const;

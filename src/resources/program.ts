@@ -8,7 +8,8 @@ import {
   PROGRAM_SLUG_PATTERN,
 } from "../domain/application.ts";
 import { ASSET_KINDS, assetProblem, MAX_ASSET_CONTENT, MAX_ASSET_NAME, MAX_ASSETS } from "../domain/asset.ts";
-import { isCurrency } from "../domain/currency.ts";
+import { BIC_PATTERN, ibanProblem, tidyIban } from "../domain/iban.ts";
+import { maskIban } from "../domain/mask.ts";
 import {
   ATTRIBUTIONS,
   CODE_PRECEDENCES,
@@ -16,12 +17,13 @@ import {
   normalDomain,
   PAYOUT_TERM_PATTERN,
   SALE_AMOUNTS,
-  type MinPayouts,
 } from "../domain/program.ts";
+import { sepaName } from "../domain/sepa-text.ts";
 import { normalTimeZone } from "../domain/time-zone.ts";
+import { SELF_BILLING } from "../domain/tax.ts";
 import { isVisible } from "../domain/visible.ts";
 import { resource } from "./field.ts";
-import { cents as centsInput, currency, NOT_A_CURRENCY, percentage, text } from "./input.ts";
+import { byCurrency, cents as centsInput, country, currency, percentage, text, trimmed, visibleText } from "./input.ts";
 import {
   cents,
   currencyCode,
@@ -86,19 +88,26 @@ const assets = z
   })
   .transform((listed) => (listed.length > 0 ? listed : null));
 
-/** Stored in the order of the codes. */
-const minPayouts = z
-  .record(z.string(), centsInput.min(0))
-  .superRefine((given, issues) => {
-    const codes = Object.keys(given);
-    for (const code of codes) {
-      if (!isCurrency(code)) issues.addIssue({ code: "custom", path: [code], message: NOT_A_CURRENCY });
-    }
-    if (codes.length > MAX_MIN_PAYOUTS) {
-      issues.addIssue({ code: "custom", message: `A program has at most ${MAX_MIN_PAYOUTS} of them.` });
-    }
-  })
-  .transform((given): MinPayouts => Object.fromEntries(Object.entries(given).toSorted(([a], [b]) => (a < b ? -1 : 1))));
+const minPayouts = byCurrency(centsInput.min(0), MAX_MIN_PAYOUTS, `A program has at most ${MAX_MIN_PAYOUTS} of them.`);
+
+const debtorName = trimmed(140).refine(
+  (value) => sepaName(value) !== null,
+  "This must have a letter or digit that banks can write.",
+);
+
+/** Without spaces, in upper case; or the masked text as it is shown, which does not change the IBAN. */
+const debtorIban = text(64).transform((value, issues) => {
+  const tidy = tidyIban(value);
+  if (tidy.includes("*")) return maskIban(tidy);
+  const problem = ibanProblem(tidy);
+  if (problem === null) return tidy;
+  issues.addIssue({ code: "custom", message: problem });
+  return z.NEVER;
+});
+
+const debtorBic = text(11)
+  .transform(tidyIban)
+  .refine((value) => BIC_PATTERN.test(value), "A BIC has 8 or 11 letters and digits.");
 
 export const PROGRAM = resource<ProgramColumns>()({
   id: idColumn("program"),
@@ -136,6 +145,45 @@ export const PROGRAM = resource<ProgramColumns>()({
     ...{ audit: "plain", read: () => z.record(z.string(), cents), example: { EUR: 4500 }, write: minPayouts },
     text: `\`min_payout_cents\` of other currencies, by ISO 4217 code; ${MAX_MIN_PAYOUTS} at most. One that is not listed has the same number of major units, rounded half up.`,
   },
+  payout_currency: {
+    ...{ audit: "plain", read: () => currencyCode.nullable(), example: null, write: currency.nullable() },
+    text: "The currency of new payouts: amounts in others are converted with the rates of `PUT /api/v1/rates`. Null: one payout in each currency, as earned.",
+  },
+  self_billing: {
+    ...{ audit: "plain", read: () => z.enum(SELF_BILLING), example: "off", write: z.enum(SELF_BILLING) },
+    text: "`on`: each payout gets an invoice number when it is paid. Needs `payer_name`, `payer_address` and `payer_country`.",
+  },
+  self_billing_prefix: {
+    ...{ audit: "plain", read: string, example: "SB-" },
+    write: z
+      .string()
+      .regex(
+        /^(?:[A-Za-z0-9][\w./-]{0,19})?$/,
+        "This must be up to 20 letters, digits, ., /, - or _, a letter or digit first.",
+      ),
+    text: "What invoice and credit note numbers begin with: `SB-` gives `SB-INV-000001`.",
+  },
+  payer_name: {
+    ...{ audit: "plain", read: nullableString, example: "Example Shop Ltd", write: visibleText(200).nullable() },
+    text: "The name on statements, of who pays. Null: the program's name.",
+  },
+  payer_address: {
+    ...{ audit: "plain", read: nullableString, example: "1 High Street, Dublin" },
+    write: visibleText(500).nullable(),
+    text: "The address on statements.",
+  },
+  payer_country: {
+    ...{ audit: "plain", read: nullableString, example: "IE", write: country.nullable() },
+    text: "The payer's country, as ISO 3166-1: two letters. It decides the VAT lines.",
+  },
+  payer_tax_id: {
+    ...{ audit: "plain", read: nullableString, example: "IE1234567T", write: visibleText(50).nullable() },
+    text: "The payer's tax id, as given.",
+  },
+  require_tax_data: {
+    ...{ audit: "plain", read: () => z.boolean(), example: false, write: z.boolean() },
+    text: "True: partners without tax data get no payouts.",
+  },
   cookie_days: {
     ...{ audit: "plain", read: () => z.int(), example: 60, write: z.int().min(1).max(365) },
     text: "How many days the script keeps a partner's reference in the browser.",
@@ -151,6 +199,10 @@ export const PROGRAM = resource<ProgramColumns>()({
   auto_approve_days: {
     ...{ audit: "plain", read: () => z.int().nullable(), example: 30, write: z.int().min(0).max(365).nullable() },
     text: "How many days after the payment, or after its first report if that is later, a commission without a flag is approved. Null: commissions are approved by hand.",
+  },
+  payout_change_hold_days: {
+    ...{ audit: "plain", read: () => z.int(), example: 3, write: z.int().min(0).max(30) },
+    text: "How many days a partner's payouts are held after a change of their destination. 0: no hold.",
   },
   live_only: {
     ...{ audit: "plain", read: () => z.boolean(), example: true, write: z.boolean() },
@@ -193,6 +245,10 @@ export const PROGRAM = resource<ProgramColumns>()({
     ...{ audit: "plain", read: () => z.enum(SALE_AMOUNTS), example: "shown", write: z.enum(SALE_AMOUNTS) },
     text: "Whether partners see in the portal what their customers paid.",
   },
+  partner_links: {
+    ...{ audit: "plain", read: () => z.boolean(), example: false, write: z.boolean() },
+    text: "Whether partners may add links with names of their choice.",
+  },
   payments_compared: INTERNAL,
   assets: {
     audit: "plain",
@@ -200,6 +256,20 @@ export const PROGRAM = resource<ProgramColumns>()({
     example: [{ name: "Wide banner", kind: "banner", content: "https://cdn.shop.example/wide.png" }],
     write: assets.nullable(),
     text: "Material for partners: the https address of a picture or page, or a text with `{link}` in it.",
+  },
+  debtor_name: {
+    ...{ audit: "plain", read: nullableString, example: "Example Shop GmbH", write: debtorName.nullable() },
+    text: "The holder of the account that SEPA files pay from.",
+  },
+  debtor_iban: {
+    ...{ audit: "sealed", read: nullableString, example: "DE** **** **** **** **30 00" },
+    write: debtorIban.nullable(),
+    text: "The IBAN of that account. It is shown masked; the masked text does not change it.",
+  },
+  debtor_iban_sealed: { audit: null },
+  debtor_bic: {
+    ...{ audit: "plain", read: nullableString, example: "COBADEFFXXX", write: debtorBic.nullable() },
+    text: "The BIC of that account, if your bank wants it.",
   },
   default_group_id: INTERNAL,
   shard: INTERNAL,

@@ -1,11 +1,12 @@
 /** Provider A's connected accounts: transfers (API v1, form encoded) and accounts (API v2, JSON). */
 import * as z from "zod";
 import { currencyExponent } from "../../domain/currency.ts";
-import { nearestMultiple, NOTHING, type Cents } from "../../domain/money.ts";
+import { larger, nearestMultiple, NOTHING, type Cents } from "../../domain/money.ts";
 import { sha256Hex } from "../../lib/crypto.ts";
 import type {
   AccountAnswer,
   AccountOrder,
+  Balances,
   ConnectedAccounts,
   FindAnswer,
   IdentifyAnswer,
@@ -38,6 +39,7 @@ export function providerAConnect(deps: ApiReach): Transfers & ConnectedAccounts 
       const query = new URLSearchParams({ transfer_group: payout_id, limit: "10" });
       return readFound(await call(deps, api_key, "GET", `/v1/transfers?${query.toString()}`), payout_id);
     },
+    balances: async (api_key) => readBalances(await call(deps, api_key, "GET", "/v1/balance")),
     identify: async (api_key) => readIdentity(await call(deps, api_key, "GET", "/v1/account"), api_key),
     createAccount: async (api_key, order) => {
       const body = JSON.stringify(accountBody(order));
@@ -155,6 +157,29 @@ function readFound(answer: Answer, payout_id: string): FindAnswer {
   if (data.length === 0) return { outcome: "none" };
   // An unfiltered list gives no information about this payout.
   return { outcome: "unknown", code: "unreadable_answer", message: UNREADABLE, retry_after_ms: null };
+}
+
+const balance = z.object({
+  object: z.literal("balance"),
+  available: z.array(
+    z.object({
+      amount: signedAmount,
+      currency: z.string(),
+      source_types: z.record(z.string(), signedAmount).optional(),
+    }),
+  ),
+});
+
+/** A transfer uses the money of one source type, which exceeds the sum if that of another is negative. */
+function readBalances(answer: Answer): Balances | null {
+  const read = answer.status === 200 ? balance.safeParse(answer.json) : null;
+  if (!read?.success) return null;
+  return new Map(
+    read.data.available.map(({ amount, currency, source_types = {} }) => [
+      currency.toUpperCase(),
+      Object.values(source_types).reduce(larger, amount),
+    ]),
+  );
 }
 
 const ownAccount = z.object({ object: z.literal("account"), id: accountId });

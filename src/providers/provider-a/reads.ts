@@ -19,6 +19,7 @@ import {
 } from "../reads.ts";
 import { aliasesOf, expandableId, id } from "../wire.ts";
 import { call, isTestKey } from "./api.ts";
+import { readRates } from "./rates.ts";
 import { discountsOf, namesOfCoupon, namesOfPromotionCode } from "./discounts.ts";
 import { READ_TYPES } from "./events.ts";
 import { invoiceLines, sessionLines } from "./lines.ts";
@@ -59,6 +60,7 @@ export function providerAReads(reach: ApiReach): VendorReads {
     readEvent: (api_key, thin) => readEvent(soon, api_key, thin),
     readLinks: (api_key, id) => readLinks(reach, api_key, id),
     readLines: (api_key, paid) => readLines(reach, api_key, paid),
+    readRates: (api_key) => readRates(reach, api_key),
     readCode: (api_key, code) => (code.id.startsWith(OF_DISCOUNT) ? readDiscount : readCode)(reach, api_key, code),
   };
 }

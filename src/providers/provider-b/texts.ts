@@ -9,12 +9,14 @@ export const texts = {
       hint: (name) => `${name} shows it where you add the webhook address below.`,
       removed:
         "Webhooks of this provider are refused from now on. The provider tries again later, so nothing is lost if you paste a new secret soon.",
+      begins: ["pdl_ntfset_"],
     },
     api_key: {
       label: (name) => `API key of ${name}`,
       hint: () =>
         "Finds events whose webhooks were lost, and reads the names of discounts. A read-only key is enough: Notifications, Transactions, Adjustments, Subscriptions, Customers and Discounts; for the button that adds our webhook address, also write for Notification settings. A key of the sandbox finds only test events.",
       removed: "Events whose webhooks were lost are no longer found until you paste a new key.",
+      begins: ["pdl_live_apikey_", "pdl_sdbx_apikey_"],
     },
   },
   wanted_events: {
@@ -27,10 +29,10 @@ export const texts = {
       { type: "adjustment.created", purpose: "chargebacks and refunds that need no approval" },
       { type: "subscription.created", purpose: "stores the partner for renewals" },
       { type: "discount.created", purpose: "shows which partner's code a payment used" },
-      { type: "discount.updated", purpose: "the same, when it changes" },
-      { type: "customer.created", purpose: "has the customer's address, for conditions and self-referrals" },
-      { type: "customer.updated", purpose: "the same, when it changes" },
-      { type: "customer.imported", purpose: "the same, of customers from another system" },
+      { type: "discount.updated", purpose: "changes of discounts" },
+      { type: "customer.created", purpose: "customers' addresses, for conditions and self-referrals" },
+      { type: "customer.updated", purpose: "changes of addresses" },
+      { type: "customer.imported", purpose: "addresses of customers from another system" },
     ],
   },
   checkout,

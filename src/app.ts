@@ -1,6 +1,7 @@
 import { Hono, type Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { IMPORT_BODY_LIMIT } from "./http/api/imports.ts";
+import { limitBodyTo } from "./http/limit-body.ts";
+import { isResultsPath, RESULTS_BODY_LIMIT } from "./http/api/payout-results.ts";
 import { waitWhereRepeated } from "./http/api/webhook-actions.ts";
 import { authenticate, authenticateOperator } from "./http/authenticate.ts";
 import { requireBookmarkForm } from "./http/bookmark.ts";
@@ -19,7 +20,6 @@ import { health } from "./http/health.ts";
 import { ROUTES } from "./http/routes.ts";
 import type { PageEnv } from "./http/session.ts";
 import type { AppEnv } from "./env.ts";
-import { AppError } from "./lib/errors.ts";
 
 const API_BODY_LIMIT = 64 * 1024;
 
@@ -44,22 +44,19 @@ app.use(securityHeaders());
 app.use(limitParameters);
 app.use(withoutLastSlash(app));
 
-const limitBody = bodyLimit({
-  maxSize: API_BODY_LIMIT,
-  onError: () => {
-    throw new AppError("payload_too_large", "The body is at most 64 KiB.");
-  },
-});
+const limitBody = limitBodyTo(API_BODY_LIMIT, "The body is at most 64 KiB.");
 
-const limitImport = bodyLimit({
-  maxSize: IMPORT_BODY_LIMIT,
-  onError: () => {
-    throw new AppError("payload_too_large", "A file to import is at most 1 MiB.");
-  },
-});
+const limitImport = limitBodyTo(IMPORT_BODY_LIMIT, "A file to import is at most 1 MiB.");
+
+const limitResults = limitBodyTo(RESULTS_BODY_LIMIT, "A result file is at most 4 MiB.");
+
+function limitOf(path: string) {
+  if (isResultsPath(path)) return limitResults;
+  return path === "/api/v1/imports" ? limitImport : limitBody;
+}
 
 app.use("/api/v1/*", authenticate(), refuseUnknownParameters, requireBookmarkForm, (c, next) =>
-  (c.req.path === "/api/v1/imports" ? limitImport : limitBody)(c, next),
+  limitOf(c.req.path)(c, next),
 );
 app.use("/api/v1/webhooks/:id/rotate-secret", waitWhereRepeated);
 app.use("/api/v1/*", idempotency());

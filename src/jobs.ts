@@ -10,6 +10,7 @@ import { markApplied } from "./core/ledger/apply-from.ts";
 import { storeDigests } from "./core/ledger/digests.ts";
 import { foldSearchTexts } from "./core/partners/search.ts";
 import { generateMonthlyPayouts } from "./core/payouts/month.ts";
+import { observeRates } from "./core/payouts/observe-rates.ts";
 import { reconcileTransfers } from "./core/payouts/open-transfers.ts";
 import { recountCodes } from "./core/operations/recount-codes.ts";
 import { recountEarnings } from "./core/operations/recount-earnings.ts";
@@ -85,6 +86,11 @@ export const JOBS = [
   { name: "recount lists", every: "day", work: ({ ctx }) => recountLists(ctx) },
   { name: "recount earnings", every: "day", work: ({ ctx }) => recountEarnings(ctx) },
   { name: "recount codes", every: "day", work: ({ ctx }) => recountCodes(ctx) },
+  {
+    name: "read the provider's exchange rates",
+    every: "day",
+    work: ({ ctx, env, fetch }) => observeRates(ctx, readsOf(env, fetch)),
+  },
   {
     name: "reconcile the ledger",
     every: "day",

@@ -6,7 +6,7 @@ import { UNPROVED_FOR_MS, type Answer } from "../../domain/application.ts";
 import { actors } from "../../domain/actor.ts";
 import { addressKey } from "../../domain/email.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
-import { ageOfProgramId, isProgramId, shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
+import { shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -20,7 +20,7 @@ import { selectPrograms } from "../kernel/program-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { isUsedUp, type HashedNetworks, type SharedBudget } from "../kernel/shared-budget.ts";
 import type { Application, Program } from "../kernel/rows.ts";
-import { askAll, onShard } from "../kernel/shards.ts";
+import { onShard } from "../kernel/shards.ts";
 import { partnerCreated } from "../partners/partners.ts";
 import { applicationReceived, applicationEvent } from "./applications.ts";
 import { commitWithPartner, planPartner } from "./new-partner.ts";
@@ -53,37 +53,6 @@ export interface FormStamp {
   nonce: string;
   /** ISO 8601. */
   expires_at: string;
-}
-
-/** The program of an application page, by slug or id; null if it does not exist or is closed (JOIN-1). */
-export async function openJoin(base: BaseCtx, at: string): Promise<ProgramCtx | null> {
-  const found = isProgramId(at) ? await programById(base, at) : await programBySlug(base, at);
-  if (!found || found.program.applications === "off") return null;
-  return forProgram(actingAs(found.ctx, actors.visitor()), found.program);
-}
-
-interface Found {
-  ctx: BaseCtx;
-  program: Program;
-}
-
-async function programById(base: BaseCtx, id: string): Promise<Found | null> {
-  const ctx = onShard(base, shardOfProgram(id));
-  if (!ctx) return null;
-  const [[program]] = await runBatch(ctx.db, [selectPrograms(ctx.db).where(eq(programs.id, id))]);
-  return program ? { ctx, program } : null;
-}
-
-/** If two databases gave one slug at the same moment, the older program has it. */
-async function programBySlug(base: BaseCtx, slug: string): Promise<Found | null> {
-  const { said, failure } = await askAll(base, async (on) => {
-    const [[program = null]] = await runBatch(on.db, [selectPrograms(on.db).where(eq(programs.slug, slug))]);
-    return program;
-  });
-  const found = said.flatMap(({ ctx, answer }) => (answer ? [{ ctx, program: answer }] : []));
-  if (found.length === 0 && failure) throw failure.reason;
-  const age = ({ program }: Found) => ageOfProgramId(program.id);
-  return found.toSorted((a, b) => (age(a) < age(b) ? -1 : 1))[0] ?? null;
 }
 
 /**

@@ -9,7 +9,8 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Notice } from "../kernel/notices.ts";
 import type { Application, Partner } from "../kernel/rows.ts";
 import { makeSlug } from "../partners/made-slugs.ts";
-import { claimSlug, newPartner } from "../partners/partners.ts";
+import { newPartner } from "../partners/partners.ts";
+import { claimSlug } from "../partners/slugs.ts";
 import { invitationLink } from "../sessions/sign-in.ts";
 
 export interface PlannedPartner {
@@ -31,7 +32,7 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
     partner,
     writes: [
       { statement: ctx.db.insert(partners).values({ ...partner, search_text: markUnindexed(partner.search_text) }) },
-      { statement: claimSlug(ctx, partner) },
+      claimSlug(ctx, partner),
       ...writes,
     ],
     notices: [{ kind: "application_approved", program: ctx.program, partner, link }],

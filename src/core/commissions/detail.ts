@@ -3,7 +3,7 @@ import { commissions, partners, payments, payouts } from "../../db/schema.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { laterFlows, selectLater, type LaterFlow } from "../ledger/rules.ts";
-import type { Commission, Partner, Payment, Payout } from "../kernel/rows.ts";
+import type { Commission, Partner, Payment, PayoutRow } from "../kernel/rows.ts";
 
 /** A commission with its payment, the other rows of the payment, its partner and its payout. */
 export interface CommissionDetail {
@@ -13,7 +13,7 @@ export interface CommissionDetail {
   payment: Payment | null;
   /** All rows of the same payment, including this one, in the order of their creation. */
   rows: Commission[];
-  payout: Payout | null;
+  payout: PayoutRow | null;
   later_flows: LaterFlow[];
 }
 

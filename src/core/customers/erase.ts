@@ -313,7 +313,7 @@ type Impersonal =
 
 type Redacted = Decided<Payment, "ref" | "decision" | "customer_email", Impersonal> & { is_erased: boolean };
 
-/** Redacts a payment. Its rule stays recorded, and is kept without comparing `decided_on` (`domain/payment.ts`). */
+/** Redacts a payment. Its rule stays recorded, and is kept because `decided_on` is null (`domain/payment.ts`). */
 function barePayment({ ref, decision }: Payment, addresses: ReadonlySet<string>): Redacted {
   const bare = decision && withoutAddresses({ ...decision, decided_on: null }, addresses);
   return { ref: withoutAddresses(ref, addresses), decision: bare, customer_email: null, is_erased: true };

@@ -5,17 +5,16 @@ import { emailKey } from "../../domain/email.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import { AppError } from "../../lib/errors.ts";
 import { bytesIn, runInSlices, partsOf } from "../../lib/slices.ts";
-import { nextStamp } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
 import { selectGroups } from "../kernel/group-rows.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { PARTNER_TEXTS } from "../../resources/partner.ts";
 import type { Group, Partner } from "../kernel/rows.ts";
 import { sealDetails } from "../kernel/sealed-details.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { countGiven, giveCodes, selectGiven } from "../partners/given-codes.ts";
 import { takeDetails, takeRest } from "../payouts/take-details.ts";
+import { changedPartner, completePartnerRows } from "../partners/change-destination.ts";
 import { newPartner, partnerChanged, partnerCreated } from "../partners/partners.ts";
 import {
   decidePartnerLines,
@@ -186,14 +185,14 @@ async function planOf(
     if (further_slugs.length > 0) further.set(after.id, { further_slugs });
     const kept = { metadata: metadata.get(after.id) ?? null };
     if (before) {
-      const updated_at = nextStamp(before.updated_at, ctx.now);
-      completed.push({ before: { ...before, ...kept }, after: { ...after, ...kept, updated_at } });
+      const whole = { ...before, ...kept };
+      completed.push({ before: whole, after: changedPartner(ctx, whole, { ...after, ...kept }) });
     } else added.push({ ...after, ...kept });
   }
   const slugs = changed.flatMap(({ after, codes }) => slugsOf(after, codes));
   const writes: Write[] = [];
   if (added.length > 0) writes.push({ statement: insertPartners(ctx, added), expect: added.length });
-  if (completed.length > 0) writes.push({ statement: completePartners(ctx, completed), expect: completed.length });
+  if (completed.length > 0) writes.push(completePartnerRows(ctx, completed));
   if (slugs.length > 0) writes.push({ statement: claimSlugs(ctx, slugs), expect: slugs.length });
   const given = giveCodes(
     ctx,
@@ -246,17 +245,6 @@ function insertPartners(ctx: ProgramCtx, rows: readonly Partner[]) {
   );
   return ctx.db.run(sql`insert into partners (program_id, ${names})
     select ${ctx.program.id}, ${values} from json_each(${JSON.stringify(rows)})`);
-}
-
-/** Compares and sets every row: a row that changed meanwhile is not counted, and the commit fails. */
-function completePartners(ctx: ProgramCtx, rows: readonly { before: Partner; after: Partner }[]) {
-  const details = ["payout_method", "payout_email", "bank_account", "bank_account_sealed"];
-  const columns = [...PARTNER_TEXTS, ...details, "search_text", "updated_at"];
-  const given = rows.map(({ before, after: { metadata: _, ...row } }) => ({ ...row, before: before.updated_at }));
-  const set = sql.raw(columns.map((column) => `${column} = j.value ->> '${column}'`).join(", "));
-  return ctx.db.run(sql`update partners set ${set} from json_each(${JSON.stringify(given)}) j
-    where partners.id = j.value ->> 'id' and ${alsoOfProgram(ctx, sql`partners.program_id`)}
-      and partners.updated_at = j.value ->> 'before'`);
 }
 
 function claimSlugs(ctx: ProgramCtx, slugs: readonly { id: string; slug_key: string }[]) {

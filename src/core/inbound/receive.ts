@@ -35,6 +35,7 @@ import {
   type Recorded,
 } from "../ledger/facts.ts";
 import type { KnownProgramCtx } from "./locate.ts";
+import { knownFlows, type KnownFlows } from "../ledger/known-flows.ts";
 import { selectState, stateOf, type LedgerState } from "../ledger/state.ts";
 import { takeReversal } from "../payouts/reversal.ts";
 import { addQuestions } from "./questions.ts";
@@ -53,6 +54,8 @@ export interface StoredEvent extends Recorded {
   given: ProviderEvent;
   /** The event as it is stored: a test event that affects no ledger differs from the given one. */
   event: ProviderEvent;
+  /** The flows that its statement left out if they are still those. */
+  known: KnownFlows | null;
 }
 
 /**
@@ -85,7 +88,8 @@ export async function storeEvent(
 ): Promise<StoredEvent | null> {
   const isUnused = event.test && ctx.program.live_only && event.ignored !== CONNECTED_ACCOUNT;
   const taken = isUnused ? testEvent(event) : event;
-  const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken)];
+  const known = knownFlows(ctx.program.id);
+  const ask = [...beside.ask, ...stateOfOwn(ctx, provider, taken, known)];
   const vendor = vendorNamed(provider);
   const before = [
     ...("unchanged" in ctx ? [ctx.unchanged] : []),
@@ -93,26 +97,31 @@ export async function storeEvent(
     ...(vendor ? addQuestions(ctx, vendor.name, event) : []),
   ];
   const recorded = await recordFacts(ctx, provider, taken, body, { before, ask });
-  return recorded && { ...recorded, provider, given: event, event: taken };
+  return recorded && { ...recorded, provider, given: event, event: taken, known };
 }
 
 /** Settles the payments that a stored event concerns, and closes it. */
 export async function settleEvent(ctx: ProgramCtx, stored: StoredEvent): Promise<Received> {
-  const { provider, given, event, found, asked, isNew } = stored;
+  const { provider, given, event, found, asked, isNew, known } = stored;
   // Before the event is closed: if this breaks off, the vendor sends it again.
   if (event.reversed && event.ignored !== TEST_MODE) {
     await takeReversal(actingAs(ctx, actors.provider(provider, event.event_id)), event.reversed);
   }
-  const outcome = await finishEvent(ctx, provider, { ...event, found }, { ...stored, state: stateOf(asked) });
+  const outcome = await finishEvent(ctx, provider, { ...event, found }, { ...stored, state: stateOf(asked, known) });
   return { outcome, ignored: given.ignored, isNew };
 }
 
 /** Selects the state of the event's own payment: in nearly every case no other payment is left unsettled. */
-function stateOfOwn(ctx: ProgramCtx, provider: ProviderName, { event_id, facts }: ProviderEvent): SQL[] {
+function stateOfOwn(
+  ctx: ProgramCtx,
+  provider: ProviderName,
+  { event_id, facts }: ProviderEvent,
+  known: KnownFlows | null,
+): SQL[] {
   const isNaming = (fact: Fact) => "aliases" in fact;
   const own = facts.some(isEarning) ? facts.findIndex(isEarning) : facts.findIndex(isNaming);
   if (own < 0) return [];
-  return [selectState(ctx.program.id, provider, { fact_id: factId(event_id, own) })];
+  return [selectState(ctx.program.id, provider, { fact_id: factId(event_id, own) }, known)];
 }
 
 /** Stored, answered 200 with outcome `test_mode`, no commission, unless `live_only` is false (PAY-13). */

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { jsonFields } from "../../db/json-object.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
-import { REFUSAL_REASONS, type RefusalReason } from "../../domain/refusal.ts";
+import { isAboutSignature, REFUSAL_REASONS, type RefusalReason } from "../../domain/refusal.ts";
 import { firstIdAt, newId } from "../../lib/id.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import { commit, type Write } from "../kernel/commit.ts";
@@ -93,6 +93,12 @@ export function refusalsOf(program: Program, provider: VendorName): Refusals {
 export function openRefusalOf(program: Program, provider: VendorName): Refusal | null {
   const { last_refusal } = refusalsOf(program, provider);
   const { last_event_at } = connectionOf(program, provider);
-  const isOver = last_refusal !== null && last_event_at !== null && last_event_at > last_refusal.at;
+  if (last_refusal === null || isOfRemovedSecret(program, provider, last_refusal)) return null;
+  const isOver = last_event_at !== null && last_event_at > last_refusal.at;
   return isOver ? null : last_refusal;
+}
+
+/** Whether a refusal was about a signature, whose secret is no longer set: it needs no action. */
+export function isOfRemovedSecret(program: Program, provider: VendorName, { reason }: Refusal): boolean {
+  return connectionOf(program, provider).webhook_secret === null && isAboutSignature(reason);
 }

@@ -13,10 +13,13 @@ import type { Application, Endpoint, Member, Partner, Payout, Program, SaleClaim
 
 /** The subject of a notice of each kind, beside its program. */
 interface NoticeContents {
-  payout_details: { actor: Actor; changed: PayoutDetailsChange[] };
+  /** `owners`: the address of each owner of the program. */
+  payout_details: { actor: Actor; owners: readonly string[]; changed: PayoutDetailsChange[] };
   endpoint_disabled: { endpoint: Endpoint };
   /** The state of the address, for the sender of an application's form (JOIN-4). */
   application_address: { email: string; state: AddressState };
+  /** A partner's own change, which waits for the link (OUT-25): masked, and empty for the vendor's pages. */
+  payout_change_link: { partner: Pick<Partner, "id" | "email">; link: MailedLink; changes: Changes };
   /** The application waits to be decided. */
   application_received: { application: Application };
   /** The application became a partner, who signs in by the token (JOIN-6). */
@@ -34,6 +37,8 @@ interface NoticeContents {
   payout_paid: PayoutContents;
   payout_failed: PayoutContents;
   payout_returned: PayoutContents;
+  /** The partner has money to receive, and no payout details (OUT-30). */
+  payout_details_asked: Pick<PayoutContents, "partner">;
   /** A claim that was granted or declined (CLAIM-6). */
   claim_decided: { partner: Partner; claim: SaleClaim; answer: ClaimAnswer };
   /** How many wait for the owner when the e-mail is composed (MAIL-11). */
@@ -83,7 +88,10 @@ export interface SeenCode {
 
 interface PayoutContents {
   partner: Pick<Partner, "id" | "email">;
-  payout: Pick<Payout, "id" | "amount_cents" | "currency" | "due_at" | "reference" | "method" | "recipient">;
+  payout: Pick<
+    Payout,
+    "id" | "amount_cents" | "currency" | "source_amounts" | "due_at" | "reference" | "method" | "recipient"
+  >;
 }
 
 /** An e-mail notification about one commit. */

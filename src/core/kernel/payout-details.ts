@@ -1,5 +1,10 @@
+import { sql, type SQL } from "drizzle-orm";
+import { literal } from "../../db/client.ts";
+import { joinParts } from "../../db/parts.ts";
 import type { Changes } from "../../domain/actor.ts";
-import { maskAccount, maskAddress } from "../../domain/mask.ts";
+import { maskAccount, maskAddress, maskDistinctly } from "../../domain/mask.ts";
+import { PAYOUT_METHODS } from "../../domain/partner.ts";
+import { COLUMN_OF } from "../../domain/payout-details.ts";
 import { withMaskedAccounts } from "../../providers/api-call.ts";
 import { PARTNER, PAYOUT_DETAILS, type PayoutDetail } from "../../resources/partner.ts";
 import type { Partner, Payout } from "./rows.ts";
@@ -11,22 +16,39 @@ export const MASKED_DETAILS = PAYOUT_DETAILS.flatMap((column) => {
   return [[column, audit === "sealed" ? String : audit === "address" ? maskAddress : maskAccount] as const];
 });
 
-/** A change of one partner's payout details, for its notification (OUT-9). */
+/** A change of one partner's payout details or e-mail address, for its notification (OUT-9). */
 export interface PayoutDetailsChange {
   partner: Pick<Partner, "id" | "email" | "first_name" | "last_name" | "status">;
-  /** The partner's own address and the one paid at, before and after the change, each once. */
+  /**
+   * The partner's own address and the one paid at, before and after the change, each once; for a change of the e-mail
+   * address alone, the earlier one.
+   */
   addresses: string[];
-  /** Masked as in the audit event. */
-  changes: { [K in PayoutDetail]?: Changes[string] };
+  /** Masked. */
+  changes: { [K in PayoutDetail | "email"]?: Changes[string] };
   /** How many open payouts without details receive these (OUT-18). */
   taken: number;
   /** Masked; set if a link to the account's pages at the vendor was made: its holder may change the account. */
   linked_account?: string;
+  /** The end of the hold of the partner's payouts (OUT-24), ISO 8601; null without one. */
+  held_until: string | null;
 }
 
 /** A link to the vendor's pages of a partner's connected account, for its notification (OUT-15). */
 export function accountLinked(partner: Partner, account_id: string): PayoutDetailsChange {
-  return { partner, addresses: addressesOf(partner), changes: {}, taken: 0, linked_account: maskAccount(account_id) };
+  return {
+    partner,
+    addresses: addressesOf(partner),
+    changes: {},
+    taken: 0,
+    held_until: holdOf(partner),
+    linked_account: maskAccount(account_id),
+  };
+}
+
+/** A hold in force when the partner was changed. */
+function holdOf({ payouts_held_until, updated_at }: Partner): string | null {
+  return payouts_held_until !== null && payouts_held_until > updated_at ? payouts_held_until : null;
 }
 
 /** The partner's own address and the one paid at, of one or several versions of the row, each address once. */
@@ -37,7 +59,7 @@ function addressesOf(...versions: Pick<Partner, "email" | "payout_email">[]): st
   return [...addresses.values()].toReversed();
 }
 
-/** The payout details in `changes` of an audit event; null if they did not change. */
+/** The payout details and the address in `changes` of an audit event; null if they did not change. */
 export function payoutDetailsChange(
   before: Partner,
   after: Partner,
@@ -45,8 +67,16 @@ export function payoutDetailsChange(
   taken: number,
 ): PayoutDetailsChange | null {
   const changed = PAYOUT_DETAILS.flatMap((field) => (changes[field] ? [[field, changes[field]] as const] : []));
-  if (changed.length === 0) return null;
-  return { partner: after, addresses: addressesOf(before, after), changes: Object.fromEntries(changed), taken };
+  const mask = maskDistinctly(maskAddress);
+  const isMoved = before.email.toLowerCase() !== after.email.toLowerCase();
+  const fields = {
+    ...Object.fromEntries(changed),
+    ...(isMoved && { email: [mask(before.email), mask(after.email)] as Changes[string] }),
+  };
+  if (changed.length > 0) {
+    return { partner: after, addresses: addressesOf(before, after), changes: fields, taken, held_until: holdOf(after) };
+  }
+  return isMoved ? { partner: after, addresses: [before.email], changes: fields, taken, held_until: null } : null;
 }
 
 /** Fields with payout details, or with a vendor's text about them, in any object. */
@@ -75,4 +105,13 @@ function replaced<T>(of: T, shown: (detail: unknown) => unknown[]): T {
     return values.map((one) => [field, one]);
   });
   return Object.fromEntries(fields) as T;
+}
+
+/** Whether a payout made now for the partner `p` would have no payout details. */
+export function partnerLacksDetails(alias: string): SQL {
+  const p = sql.raw(alias);
+  const cases = PAYOUT_METHODS.map(
+    (method) => sql`when ${literal(method)} then ${p}.${sql.raw(COLUMN_OF[method])} is null`,
+  );
+  return sql`(case ${p}.payout_method ${joinParts(cases, sql` `, PAYOUT_METHODS.length)} else 1 end)`;
 }

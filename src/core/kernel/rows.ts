@@ -13,7 +13,7 @@ export type { Flow } from "../../resources/flow.ts";
 export type { Group } from "../../resources/group.ts";
 export type { Partner } from "../../resources/partner.ts";
 export type { Payment } from "../../resources/payment.ts";
-export type { Payout } from "../../resources/payout.ts";
+export type { Payout, PayoutRow } from "../../resources/payout.ts";
 export type { PayoutExport } from "../../resources/payout-export.ts";
 export type { ProgramColumns } from "../../resources/program.ts";
 export type { ApiKey, Member } from "../../resources/team.ts";

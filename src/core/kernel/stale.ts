@@ -46,12 +46,14 @@ export function pickChanged<P extends object>(
   const known = Object.keys(given).filter((name) => given[name] !== undefined && name in shown);
   const isMeant = (name: string) => always.includes(name) || !isSame(given[name], shown[name]);
   const changed = new Set(known.filter(isMeant));
-  for (const group of together) {
-    if (group.some((name) => changed.has(name))) for (const name of group) if (known.includes(name)) changed.add(name);
-  }
-  const conflicts = [...changed].filter(
-    (name) => name in shown && !isSame(stored[name], shown[name]) && !isSame(stored[name], given[name]),
-  );
+  const groups = together.filter((group) => group.some((name) => changed.has(name)));
+  for (const name of groups.flat()) if (known.includes(name)) changed.add(name);
+  // A form may show a column of a group without a field for it.
+  const judged = new Set([...changed, ...groups.flat().filter((name) => name in shown)]);
+  const conflicts = [...judged].filter((name) => {
+    const isOthers = name in shown && !isSame(stored[name], shown[name]);
+    return isOthers && !(changed.has(name) && isSame(stored[name], given[name]));
+  });
   if (conflicts.length > 0) throw new StaleChange(before, [...changed], conflicts);
   const meant = Object.entries(given).filter(([name]) => !(name in shown) || changed.has(name));
   return Object.fromEntries(meant) as P;

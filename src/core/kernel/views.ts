@@ -40,6 +40,7 @@ import type {
   Payment,
   Payout,
   PayoutExport,
+  PayoutRow,
   Program,
   SaleClaim,
 } from "./rows.ts";
@@ -170,6 +171,9 @@ export function viewCommissionData(commission: Commission) {
 }
 
 export const viewPayout = viewBy<Payout, typeof PAYOUT>(PAYOUT);
+const { held_until: _, ...PAYOUT_COLUMNS } = PAYOUT;
+/** Without `held_until`, which `payoutJson` adds. */
+export const viewPayoutRow = viewBy<PayoutRow, typeof PAYOUT_COLUMNS>(PAYOUT_COLUMNS);
 export type PayoutView = ReturnType<typeof viewPayout>;
 
 export const viewPayoutExport = viewBy<PayoutExport, typeof PAYOUT_EXPORT>(PAYOUT_EXPORT);

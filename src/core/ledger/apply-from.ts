@@ -137,10 +137,10 @@ const MADE = {
   provider_transaction_id: payments.provider_transaction_id,
 };
 
-/** The `most` newest payments since `apply_from`, each decided as `applyFrom` would. Does not write. */
+/** The `most` newest payments since `apply_from`, each decided as `applyFrom` would for all rules. Does not write. */
 export async function previewApplied(
   ctx: ProgramCtx,
-  rule: ChangedRule,
+  rules: readonly ChangedRule[],
   apply_from: string,
   most: number,
 ): Promise<AppliedPreview> {
@@ -164,8 +164,9 @@ export async function previewApplied(
   const rows = since.slice(0, most);
   const settled = rows.filter(({ compared }) => compared.outcome !== null && compared.created_at >= day).length;
   const previewed = [];
-  const asked = rule.source === "flow" ? paymentsCompared(givenConditions(rule.flow)) : 0;
-  const changed = (state: LedgerState) => withRule(state, rule, apply_from);
+  const conditions = rules.flatMap((rule) => (rule.source === "flow" ? givenConditions(rule.flow) : []));
+  const asked = paymentsCompared(conditions);
+  const changed = (state: LedgerState) => rules.reduce((before, rule) => withRule(before, rule, apply_from), state);
   for (const { compared, made } of rows) {
     const key = { id: compared.payment_id, ...made };
     previewed.push({ compared, decision: await decideAs(ctx, key, changed, asked) });
@@ -177,7 +178,8 @@ export async function previewApplied(
 function withRule(state: LedgerState, rule: ChangedRule, apply_from: string): LedgerState {
   const partner_id = rule.source === "partner" ? rule.partner_id : "";
   const withPast = (before: ChangedRule) => {
-    const seq = Number.MAX_SAFE_INTEGER - 1;
+    // After all stored changes, and after those of the rules before.
+    const seq = 2 ** 52 + state.past.length;
     const of = { partner_id, valid_until: apply_from };
     return [
       ...state.past,

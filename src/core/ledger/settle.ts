@@ -334,7 +334,6 @@ function decide(program: Program, state: LedgerState, isRequested: boolean) {
     previous: {
       outcome: decided.outcome,
       decision: decided.decision,
-      erased: state.payments.some((row) => row.erased_at !== null),
       rules: () => {
         const time = { occurred_at: decided.created_at, seen: seenOf(decided, state.newest) };
         return rulesOf(known, time, decided.decision?.applied ?? 0);

@@ -20,6 +20,7 @@ import type { Commission, Payment } from "../kernel/rows.ts";
 import { joinComparedSums, leadsToPartner, NEWEST_CHANGE, linkedIds, selectAliases } from "./concerned-payments.ts";
 import { codesKnown, codeStages, HELD, type StatedCode } from "./code-stages.ts";
 import { selectCounted } from "./counted-payments.ts";
+import { flowsVersion, keepFlows, knownFlows, type KnownFlows } from "./known-flows.ts";
 import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { PART, sameCustomersAt, type Part, type PaymentKey } from "./facts.ts";
 
@@ -40,7 +41,7 @@ export interface LedgerState {
   decisions: SaleDecision[];
   /** The partners that the owner granted the payment to (CLAIM-5). */
   granted: string[];
-  flows: Flow[];
+  flows: readonly Flow[];
   /** Past rules of the program and the named partners, as far back as the payment needs. */
   past: PastRow[];
   /** The newest change of a rule by now. */
@@ -80,17 +81,21 @@ export async function readState(
   atLeast = 0,
 ): Promise<{ state: LedgerState | null; isClosed: boolean }> {
   const program_id = ctx.program.id;
-  const state = selectState(program_id, provider, { provider_transaction_id }, atLeast);
+  const known = knownFlows(program_id);
+  const state = selectState(program_id, provider, { provider_transaction_id }, known, atLeast);
   const closed = sql`select 'closed' as what, audit_event_id as data from provider_events where program_id = ${program_id}
     and provider = ${closing?.provider} and event_id = ${closing?.event.event_id} and audit_event_id is not null`;
   const [parts] = await ctx.read(
     selectRows(ctx.db, PART, closing ? sql`${closed} union all select what, data from (${state})` : state),
   );
-  return { state: stateOf(parts), isClosed: parts.some(({ what }) => what === "closed") };
+  return { state: stateOf(parts, known), isClosed: parts.some(({ what }) => what === "closed") };
 }
 
-/** Builds the state from rows of `selectState`, which may be among others; null if there is no such payment. */
-export function stateOf(parts: readonly Part[]): LedgerState | null {
+/**
+ * Builds the state from rows of `selectState`, which may be among others, and the flows that it was given; null if there
+ * is no such payment.
+ */
+export function stateOf(parts: readonly Part[], known: KnownFlows | null): LedgerState | null {
   const of = Map.groupBy(parts, ({ what }) => what);
   const all = <T>(what: string) => (of.get(what) ?? []).map(({ data }) => JSON.parse(data) as T);
   const facts = all<Fact>("fact");
@@ -101,7 +106,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     ({ provider_transaction_id: key }) => `${byIntent.has(key) ? 1 : 0}${key}`,
   );
   if (!first) return null;
-  const { newest, payments_compared, ...settings } = all<Settings>("settings")[0]!;
+  const { newest, payments_compared, flows_version: version, ...settings } = all<Settings>("settings")[0]!;
   const partners = all<Grouped<NamedPartner>>("partner");
   const past = all<Grouped<PastRow>>("past");
   const groups = new Map([...partners, ...past].flatMap(({ group }) => (group ? [[group.id, group]] : [])));
@@ -112,7 +117,7 @@ export function stateOf(parts: readonly Part[]): LedgerState | null {
     commissions: sorted(all<Commission>("commission"), ({ id }) => id),
     decisions: sorted(all<SaleDecision>("decision"), ({ created_at, id }) => created_at + id),
     granted: all("granted"),
-    flows: all("flow"),
+    flows: known?.version === version ? known.flows : keepFlows(first.program_id, { version, flows: all("flow") }),
     past,
     newest,
     settings,
@@ -157,6 +162,7 @@ const CODE = jsonFields<StatedCode>({ at: sql`e.value ->> 2`, fact: sql`json(dat
 interface Settings extends ProgramRules {
   newest: number;
   payments_compared: number;
+  flows_version: string;
 }
 const SETTINGS = jsonFields<Settings>({
   default_commission_pct: sql`default_commission_pct`,
@@ -165,6 +171,7 @@ const SETTINGS = jsonFields<Settings>({
   auto_approve_days: sql`auto_approve_days`,
   newest: NEWEST_CHANGE,
   payments_compared: sql`payments_compared`,
+  flows_version: flowsVersion(sql`id`),
 });
 export const COUNTED_PAYMENT = jsonFields<CountedPayment>({
   ...{ id: sql`id`, provider_transaction_id: sql`provider_transaction_id`, created_at: sql`created_at` },
@@ -174,7 +181,7 @@ export const COUNTED_PAYMENT = jsonFields<CountedPayment>({
 /** The name of a payment: a stored fact of it, or its id at the provider. */
 type Named = { fact_id: string } | Pick<PaymentKey, "provider_transaction_id">;
 
-const PLACES = ["program_id", "id", "least"] as const;
+const PLACES = ["program_id", "id", "least", "version"] as const;
 /** Parts by the sort of the payment's name, and by provider. */
 const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[number]>>>();
 
@@ -182,26 +189,33 @@ const STATES = new Map<string, ReturnType<typeof reusablePart<(typeof PLACES)[nu
  * SQL for the rows of `stateOf`, of the payment that a stored fact or a vendor's id (`of`) names: its rows, their
  * facts and commissions, decisions about them, the active flows, the partners that the facts can name; and the
  * program's settings as they are, and the rules that were changed since the payment was made or heard of, those of the
- * program and of the partners that the facts name. Almost always there are none.
+ * program and of the partners that the facts name. Payments are rarely that late. The flows are left out if they are
+ * still the `known` ones.
  *
  * The database compiles a table again for each place that names it, with all that it is made of. So the statement goes in
  * stages of one row, each named once, and reads the rows they found at the end.
  */
-export function selectState(program_id: string, provider: ProviderName, of: Named, atLeast = 0): SQL {
+export function selectState(
+  program_id: string,
+  provider: ProviderName,
+  of: Named,
+  known: KnownFlows | null,
+  atLeast = 0,
+): SQL {
   const [by, id] = "fact_id" in of ? ["fact", of.fact_id] : ["payment", of.provider_transaction_id];
   const seeds = (at: Places) => (by === "fact" ? selectAliases(at.program_id, provider, at.id) : sql`select ${at.id}`);
   const key = `${by} ${provider}`;
   const part = STATES.get(key) ?? reusablePart(PLACES, (at) => stateBy(at, provider, seeds(at)));
   STATES.set(key, part);
-  return part({ program_id, id, least: atLeast });
+  return part({ program_id, id, least: atLeast, version: known?.version ?? null });
 }
 
 type Places = Record<(typeof PLACES)[number], SQL>;
 
-function stateBy({ program_id, least }: Places, provider: ProviderName, seeds: SQL): SQL {
+function stateBy({ program_id, least, version }: Places, provider: ProviderName, seeds: SQL): SQL {
   return sql`with ${statedStages(program_id, provider, seeds)}, ${twinStages(provider)}, ${codeStages(provider, "twinned")},
     ${namedStages(sql`max((select payments_compared from programs where id = ${program_id}), ${least})`, provider)},
-    ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf(provider)) })}
+    ${stage("found", "due", { parts: listOfAll(sql`part`, partsOf(provider, version)) })}
     ${partsFound()}`;
 }
 
@@ -335,7 +349,7 @@ function namedStages(most: SQL, provider: ProviderName): SQL {
 }
 
 /** The rows that the stages found, by kind and key. The database allows five parts in a union. */
-function partsOf(provider: ProviderName): SQL {
+function partsOf(provider: ProviderName, version: SQL): SQL {
   const changed = (since: SQL) => sql`select json_array('past', a.seq) as part
     from (select '' as id union select value ->> 0 from json_each(due.named)) w
       cross join past_rules a on a.program_id = ${programOf("due")} and a.partner_id = w.id and ${since}`;
@@ -351,6 +365,7 @@ function partsOf(provider: ProviderName): SQL {
       where d.commission_kind in ('sale', 'lead')
       union all
       select json_array('flow', id) from flows where program_id = ${programOf("due")} and active = 1
+        and ${flowsVersion(programOf("due"))} is not ${version}
       union all
       select json_array('partner', value ->> 0, value ->> 1) from json_each(due.named)
       union all

@@ -8,6 +8,7 @@ import {
   TO_DEACTIVATED,
   TO_INVITED,
   TO_OWNER,
+  TO_OWNERS,
   TO_UNPROVED,
   type MailKind,
   type MailResult,
@@ -75,8 +76,11 @@ const KEPT_RECIPIENT = sql`iif(${IS_TO_UNPROVED}, '', recipient)`;
 
 /** The present owner's address, for an e-mail to the owner. */
 const OWNER_NOW = sql`(select owner_email from programs where programs.id = mails.program_id)`;
+const IS_OWNER_NOW = sql`exists (select 1 from program_members o
+  where o.program_id = mails.program_id and o.role = 'owner' and lower(o.email) = lower(mails.recipient))`;
 /** Whether an e-mail was stored, or composed, for a former owner. */
-const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW})`;
+const IS_TO_FORMER = sql`(partner_id is null and kind in ${literals(TO_OWNER)} and recipient <> ${OWNER_NOW}
+  and not (kind = ${literal(TO_OWNERS)} and ${IS_OWNER_NOW}))`;
 
 /**
  * An unwanted e-mail `m`: deactivated partners receive only warnings; switched-off kinds, expired links and invitations

@@ -21,7 +21,8 @@ export function openMailer(compose: Mailer["compose"], wake: Mailer["wake"]): Ma
     async plan(ctx, occurrences, { notices = [], mailsAbout = [], ownerMails = [] }) {
       const changed = occurrences.flatMap(({ payoutDetails }) => payoutDetails ?? []);
       const { program, actor } = ctx;
-      const details: Notice[] = changed.length > 0 ? [{ kind: "payout_details", program, actor, changed }] : [];
+      const details: Notice[] =
+        changed.length > 0 ? [{ kind: "payout_details", program, actor, owners: await readOwners(ctx), changed }] : [];
       const mails = (await Promise.all([...details, ...notices].map(compose))).flat();
       const written = mails.length > 0 ? [...(await insertMails(ctx, mails)), ...admitInvitations(ctx, mails)] : [];
       const now = [...written, ...mailsAbout.map((about) => insertMailsAbout(ctx, about))];
@@ -120,12 +121,26 @@ const SECURITY_EVENTS: Record<SecurityEventType, Counts> = {
   "passkey.removed": always,
   "webhook_endpoint.created": always,
   "webhook_endpoint.updated": changing("url", "secret"),
-  "program.updated": changing("owner_email", ...SECRET_SETTINGS.map(({ setting }) => setting)),
+  "partner.hold_released": always,
+  "program.updated": changing(
+    "owner_email",
+    "payout_change_hold_days",
+    ...SECRET_SETTINGS.map(({ setting }) => setting),
+  ),
 };
 
 /** Whether the owners are e-mailed about it. */
 function isSecurityEvent({ type, changes }: Occurred): boolean {
   return (SECURITY_EVENTS as Partial<Record<string, Counts>>)[type]?.(changes) ?? false;
+}
+
+function selectOwners({ program }: ProgramCtx): SQL {
+  return sql`select email as recipient from program_members where program_id = ${program.id} and role = 'owner'`;
+}
+
+async function readOwners(ctx: ProgramCtx): Promise<string[]> {
+  const [rows] = await ctx.read(selectRows(ctx.db, { recipient: text }, selectOwners(ctx)));
+  return rows.map(({ recipient }) => recipient);
 }
 
 /** The statements of a commit that e-mail its owners before and after it; each address gets one e-mail. */
@@ -137,7 +152,7 @@ function securityMails(ctx: ProgramCtx, occurrences: readonly Occurred[]): { bef
     "email" in payload && typeof payload.email === "string" && type !== "member.added" ? [payload.email] : [],
   );
   const ids = notified.map(({ id }) => id).join();
-  const owners = sql`select email as recipient from program_members where program_id = ${ctx.program.id} and role = 'owner'`;
+  const owners = selectOwners(ctx);
   const named = sql`select value as recipient from json_each(${JSON.stringify(others)})`;
   const mailing = (recipients: typeof owners) =>
     insertMailsAbout(ctx, {

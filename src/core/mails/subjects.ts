@@ -6,6 +6,7 @@ import type { PayoutStatus } from "../../domain/payout.ts";
 import type { BaseCtx } from "../kernel/context.ts";
 import type { ClaimedMail } from "./mails.ts";
 import type { Notice, SecurityEvent } from "../kernel/notices.ts";
+import { partnerLacksDetails } from "../kernel/payout-details.ts";
 import { readOwnerNeed } from "./owner-subjects.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
@@ -19,6 +20,7 @@ const SUBJECTS: Record<Exclude<KindAbout, PeriodicMail>, Read> = {
   payout_paid: aboutPayout("payout_paid", ["paid"]),
   payout_failed: aboutPayout("payout_failed", ["failed"]),
   payout_returned: aboutPayout("payout_returned", ["returned"]),
+  payout_details_asked: readDetailsAsked,
   security: readSecurityNotice,
 };
 
@@ -47,6 +49,19 @@ function aboutPayout(kind: PayoutMail, statuses: readonly PayoutStatus[]): Read 
     if (!program || !payout || !partner || !statuses.includes(payout.status)) return null;
     return { kind, program, payout, partner };
   };
+}
+
+/** About missing payout details; null once the partner has added them. */
+async function readDetailsAsked({ db }: Db, { program_id, subject_id }: ClaimedMail): Promise<Notice | null> {
+  const [id = ""] = (subject_id ?? "").split(":");
+  const [[program], [partner]] = await runBatch(db, [
+    selectPrograms(db).where(eq(programs.id, program_id)),
+    db
+      .select({ id: partners.id, email: partners.email })
+      .from(partners)
+      .where(and(eq(partners.id, id), eq(partners.program_id, program_id), partnerLacksDetails("partners"))),
+  ]);
+  return program && partner ? { kind: "payout_details_asked", program, partner } : null;
 }
 
 /** About changes of access; each e-mail of a commit names its events and its recipient. */

@@ -54,6 +54,7 @@ export function forgetUnproved({ db, now }: Pick<BaseCtx, "db" | "now">): Work<P
   return forget(db, [
     whole("application_drafts", "token_hash", expired),
     whole("used_stamps", "expires_at, nonce", expired),
+    whole("pending_destinations", "partner_id", expired),
     { ...whole("sign_in_links", "token_hash", requestsOfNobody(now)), key: "sign_in_links, of nobody" },
   ]);
 }

@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { literals } from "../../db/client.ts";
 import { amount, nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import { compareCurrencies } from "../../domain/amount.ts";
+import { RATES_LAST_MS } from "../../domain/exchange.ts";
 import { addUp, NOTHING, type Cents } from "../../domain/money.ts";
 import { DAY, iso } from "../../lib/time.ts";
 import { programSourcesOf, selectProgramSources, type ClickSources } from "../clicks/sources.ts";
@@ -15,6 +16,8 @@ import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import type { CurrencyStats } from "../kernel/views.ts";
 import { accountSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { lastDays, selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
+import { countOnHold } from "../payouts/hold.ts";
+import { canPrepare } from "../payouts/payable.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 import { fillDays, daysBefore, daysOf, includesDay, type Daily, type Days } from "./days.ts";
 import { earningsOf, selectPending, type Earnings } from "./earnings.ts";
@@ -45,6 +48,10 @@ export interface Waiting {
   failed: number;
   /** Among these payouts, those whose transfer waits until the owner stores an API key; counted by their rows. */
   held: number;
+  /** Among the unpaid ones, those whose partner's payouts are on hold (OUT-24). */
+  on_hold: number;
+  /** 1 if a run can make a payout (OUT-2). */
+  preparable: number;
   /** Promotion codes of the newest payments that belong to no partner, as `seenCodes` returns them. */
   unknown_codes: number;
   /** Open claims of missing sales. */
@@ -71,15 +78,17 @@ export interface EndingKey {
 const ENDING_KEY: Columns<EndingKey> = { id: text, name: text, last4: text, expires_at: text };
 /** How long before its end a key is shown. */
 const ENDS_SOON = 14 * DAY;
+/** How long before their end the owner's exchange rates are shown. */
+const RATES_END_SOON = 7 * DAY;
 
 const WAITING: Columns<Waiting> = {
   ...{ pending: whole, flagged: whole, payouts: whole, unpaid: whole, failed: whole, held: whole },
-  ...{ unknown_codes: whole, claims: whole, applications: whole },
+  ...{ on_hold: whole, preparable: whole, unknown_codes: whole, claims: whole, applications: whole },
 };
 
 const FAILING: Columns<FailingEndpoint> = { id: text, url: text, active: whole };
 
-/** One of the partners with the highest earnings in a currency. */
+/** One of the partners with the highest revenue in a currency. */
 export interface TopPartner {
   currency: string;
   partner_id: string;
@@ -90,6 +99,7 @@ export interface TopPartner {
   /** Sales in all currencies, as in `Steps`. */
   sales: number;
   amount_cents: Cents;
+  revenue_cents: Cents;
   clicks: number;
 }
 
@@ -102,6 +112,7 @@ const TOP_PARTNER: Columns<TopPartner> = {
   last_name: nullable(text),
   sales: whole,
   amount_cents: amount,
+  revenue_cents: amount,
   clicks: whole,
 };
 
@@ -127,11 +138,22 @@ export interface Steps {
   sales: number;
 }
 
-/** Commissions that are not rejected, in smallest units: over some days, and as many before. */
-export interface Earned {
-  currency: string;
+/** Amounts over some days, and over as many before. */
+export interface MoneyFigure {
+  days: Daily<Cents>;
   now: Cents;
   before: Cents;
+}
+
+/** The money of some days in one currency. */
+export interface CurrencyFigures {
+  currency: string;
+  /** Sales net of tax and refunds. */
+  revenue: MoneyFigure;
+  /** Without rejected commissions. */
+  commissions: MoneyFigure;
+  /** The number of commissions, which unlike amounts compares currencies. */
+  count: number;
 }
 
 export interface Overview {
@@ -142,17 +164,17 @@ export interface Overview {
   before: Steps;
   clicks: Daily<number>;
   sales: Daily<number>;
-  /** Sorted by currency, the program's first; without rejected commissions. */
-  commissions: DailyAmounts[];
-  /** Sorted by currency, the program's first; for both spans. */
-  earned: Earned[];
+  /** Every currency with an amount in either span; sorted by currency, the program's first. */
+  money: CurrencyFigures[];
   standing: Standing[];
   waiting: Waiting;
   /** The oldest first. */
   failing: FailingEndpoint[];
   /** The earliest to expire first. */
   ending: EndingKey[];
-  /** Sorted by currency, in each the highest earnings first. */
+  /** When the owner's exchange rates expire (ISO 8601), if that is soon or past; else null (OUT-37). */
+  rates_end: string | null;
+  /** Sorted by currency, in each the highest revenue first. */
   top: TopPartner[];
   /** Sorted by currency, in each the highest revenue first. */
   codes: CodeStats[];
@@ -165,7 +187,7 @@ export interface Overview {
 const MOST_TOP = 5;
 const NO_WAITING: Waiting = {
   ...{ pending: 0, flagged: 0, payouts: 0, unpaid: 0, failed: 0, held: 0 },
-  ...{ unknown_codes: 0, claims: 0, applications: 0 },
+  ...{ on_hold: 0, preparable: 0, unknown_codes: 0, claims: 0, applications: 0 },
 };
 
 /** Reads the owner's overview of some days and of the same number of days before, in one round trip. */
@@ -175,7 +197,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
   const both = { from: earlier.from, to: days.to };
   const own = sql`program_id = ${ctx.programId}`;
   const inBoth = sql`${own} and day between ${both.from} and ${both.to}`;
-  const [clicks, sold, earnings, sums, [waiting], failing, ending, top, codes, sources, [seen], [books]] =
+  const [clicks, sold, money, sums, [waiting], failing, ending, [rates], top, codes, sources, [seen], [books]] =
     await ctx.read(
       selectRows(db, DAY_COUNT, clickDays(ctx, both)),
       selectRows(
@@ -186,48 +208,41 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
       ),
       selectRows(
         db,
-        MONEY_ROW,
-        sql`select day, currency, sum(amount_cents) as value from earning_days
-      where ${inBoth} group by 1, 2 having sum(commissions) > 0`,
+        MONEY_DAY,
+        sql`select day, currency, sum(commissions) as count, sum(amount_cents) as commissions,
+        sum(revenue_cents) as revenue
+      from earning_days where ${inBoth} group by 1, 2 having sum(commissions) > 0 or sum(revenue_cents) <> 0`,
       ),
       accountSums(ctx, ""),
       selectRows(db, WAITING, waitingCounts(ctx, own)),
       selectRows(db, FAILING, failingEndpoints(own)),
       selectRows(db, ENDING_KEY, endingKeys(ctx)),
+      selectRows(db, { rated_at: text }, endingRates(ctx, own)),
       selectRows(db, TOP_PARTNER, topPartners(ctx, days)),
       selectCodeStats(ctx, days),
       selectProgramSources(ctx, days),
       selectRows(db, SEEN, seenSoFar(ctx, own)),
       booksStatus(ctx),
     );
-  const steps = (of: Days): Steps => {
-    const its = sold.filter(({ day }) => includesDay(of, day));
-    return {
-      clicks: countIn(clicks, of),
-      leads: its.reduce((sum, { leads }) => sum + leads, 0),
-      customers: its.reduce((sum, { customers }) => sum + customers, 0),
-      sales: its.reduce((sum, { sales }) => sum + sales, 0),
-    };
-  };
   const byCurrency = <Row extends { currency: string }>(rows: Row[]) =>
     rows.toSorted((a, b) => compareCurrencies(a.currency, b.currency, ctx.program.currency));
   return {
     days,
     daysBefore: earlier,
-    now: steps(days),
-    before: steps(earlier),
+    now: stepsIn(sold, clicks, days),
+    before: stepsIn(sold, clicks, earlier),
     clicks: fillDays(clicks, days, 0),
     sales: fillDays(
       sold.map(({ day, sales }) => ({ day, value: sales })),
       days,
       0,
     ),
-    commissions: dailyAmounts(ctx, earnings, days),
-    earned: byCurrency(earnedIn(earnings, days, earlier)),
+    money: byCurrency(figuresIn(money, days, earlier)),
     standing: sums.filter(isStanding),
     waiting: waiting ?? NO_WAITING,
     failing,
     ending,
+    rates_end: rates ? iso(Date.parse(rates.rated_at) + RATES_LAST_MS) : null,
     top: byCurrency(top),
     codes: byCurrency(firstOfEach(codes)),
     sources: programSourcesOf(sources),
@@ -248,6 +263,11 @@ function endingKeys({ programId, now }: ProgramCtx): SQL {
     order by expires_at, id`;
 }
 
+function endingRates({ program, now }: ProgramCtx, own: SQL): SQL {
+  return sql`select rated_at from exchange_rates where ${own} and ${program.payout_currency} is not null
+    and rates <> '{}' and rated_at <= ${iso(now + RATES_END_SOON - RATES_LAST_MS)}`;
+}
+
 function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {
   const range = { from: Date.parse(from), to: Date.parse(to) + DAY };
   const inSpan = sql`program_id = ${ctx.programId} and day between ${from} and ${to}`;
@@ -256,12 +276,14 @@ function topPartners(ctx: ProgramCtx, { from, to }: Days): SQL {
     sold as materialized (select partner_id, sum(sales) as n from sale_days where ${inSpan} group by 1)
     select t.currency as currency, t.partner_id as partner_id, p.email as email, p.slug as slug,
       p.first_name as first_name, p.last_name as last_name,
-      coalesce((select n from sold where sold.partner_id = p.id), 0) as sales, t.amount_cents as amount_cents, (select coalesce(sum(k.count), 0) from click_counts k
+      coalesce((select n from sold where sold.partner_id = p.id), 0) as sales, t.amount_cents as amount_cents,
+      t.revenue_cents as revenue_cents, (select coalesce(sum(k.count), 0) from click_counts k
         where k.program_id = p.program_id and k.partner_id = p.id and k.day between ${from} and ${to})
         + coalesce((select u.n from uncounted u where u.partner_id = p.id), 0) as clicks
-    from (select currency, partner_id, sum(amount_cents) as amount_cents,
-        row_number() over (partition by currency order by sum(amount_cents) desc, partner_id) as place
-      from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0) t
+    from (select currency, partner_id, sum(amount_cents) as amount_cents, sum(revenue_cents) as revenue_cents,
+        row_number() over (partition by currency
+          order by sum(revenue_cents) desc, sum(amount_cents) desc, partner_id) as place
+      from earning_days where ${inSpan} group by 1, 2 having sum(commissions) > 0 or sum(revenue_cents) <> 0) t
     cross join partners p on p.id = t.partner_id where t.place <= ${MOST_TOP} order by t.place`;
 }
 
@@ -274,17 +296,27 @@ function seenSoFar(ctx: ProgramCtx, own: SQL): SQL {
     ${hasRecordedClicks(ctx)} as recorded_clicks`;
 }
 
+function stepsIn(sold: readonly (Omit<Steps, "clicks"> & { day: string })[], clicks: readonly Row[], of: Days): Steps {
+  const its = sold.filter(({ day }) => includesDay(of, day));
+  const sumOf = (step: keyof Omit<Steps, "clicks">) => its.reduce((sum, row) => sum + row[step], 0);
+  return { clicks: countIn(clicks, of), leads: sumOf("leads"), customers: sumOf("customers"), sales: sumOf("sales") };
+}
+
 function countIn(rows: readonly Row[], days: Days): number {
   return rows.reduce((sum, { day, value }) => (includesDay(days, day) ? sum + value : sum), 0);
 }
 
-function earnedIn(rows: readonly MoneyRow[], days: Days, earlier: Days): Earned[] {
-  const sumOf = (own: readonly MoneyRow[], of: Days) =>
-    addUp(own.filter(({ day }) => includesDay(of, day)).map(({ value }) => value));
+function figuresIn(rows: readonly MoneyDay[], days: Days, earlier: Days): CurrencyFigures[] {
+  const figure = (own: readonly MoneyDay[], of: "revenue" | "commissions"): MoneyFigure => {
+    const sumIn = (span: Days) => addUp(own.filter(({ day }) => includesDay(span, day)).map((row) => row[of]));
+    const daily = own.map((row) => ({ day: row.day, value: row[of] }));
+    return { days: fillDays(daily, days, NOTHING), now: sumIn(days), before: sumIn(earlier) };
+  };
   return [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => ({
     currency,
-    now: sumOf(own, days),
-    before: sumOf(own, earlier),
+    revenue: figure(own, "revenue"),
+    commissions: figure(own, "commissions"),
+    count: own.reduce((sum, { day, count }) => (includesDay(days, day) ? sum + count : sum), 0),
   }));
 }
 
@@ -354,6 +386,16 @@ const DAY_COUNT = { day: text, value: whole };
 const SOLD = { day: text, leads: whole, customers: whole, sales: whole };
 const SEEN = { partners: whole, endpoints: whole, clicks: whole, recorded_clicks: whole, payments: whole };
 
+interface MoneyDay {
+  day: string;
+  currency: string;
+  count: number;
+  commissions: Cents;
+  revenue: Cents;
+}
+
+const MONEY_DAY: Columns<MoneyDay> = { day: text, currency: text, count: whole, commissions: amount, revenue: amount };
+
 interface MoneyRow {
   day: string;
   currency: string;
@@ -366,14 +408,15 @@ function isStanding(row: AccountSum): row is Standing & AccountSum {
   return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
 }
 
-function waitingCounts({ programId }: ProgramCtx, own: SQL): SQL {
+function waitingCounts(ctx: ProgramCtx, own: SQL): SQL {
   // A new program has no row yet.
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts,
       ${count("payouts", "pending")} as unpaid, ${count("payouts", "failed")} as failed,
-      (${heldPayouts(own)}) as held, (${countUnknownCodes(programId)}) as unknown_codes,
+      (${heldPayouts(own)}) as held, (${countOnHold(ctx)}) as on_hold, ${canPrepare(ctx)} as preparable,
+      (${countUnknownCodes(ctx.programId)}) as unknown_codes,
       ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;
 }

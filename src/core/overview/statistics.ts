@@ -67,7 +67,8 @@ export async function readPartnerStatistics(
       { day: text, currency: text, amount_cents: amount },
       sql`select e.day as day, e.currency as currency, e.amount_cents as amount_cents
       from json_each(${JSON.stringify([...earlier, ...span])}) span cross join earning_days e
-        on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}`,
+        on e.program_id = ${ctx.programId} and e.day = span.value and e.partner_id = ${partner_id}
+      where e.commissions > 0`,
     ),
     selectClickSources(ctx, partner_id, days),
     selectCodeStats(ctx, { ...days, partner_id }),

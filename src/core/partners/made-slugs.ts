@@ -1,17 +1,22 @@
 /** The only rule by which the service generates slugs; people may choose their own. */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
+import { unionOf } from "../../db/parts.ts";
 import { selectRows, text } from "../../db/rows.ts";
 import { isPlaceholderSlug, slugStem } from "../../domain/application.ts";
 import { slugKey } from "../../domain/partner.ts";
+import type { Outcome } from "../../domain/payment.ts";
 import { randomToken } from "../../lib/crypto.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 
 /** The numbers tried as a suffix of a taken slug, before a random one. */
 const NUMBERED = 20;
 
-/** The newest payments with an unknown reference, which are searched for a slug because no index finds them by it. */
+/** The newest payments of an outcome, which are searched for a slug because no index finds them by it. */
 const UNKNOWN_SEEN = 1_000;
+
+/** Outcomes of payments whose reference may be unknown: of the last two, money is still to come. */
+const OF_UNKNOWN_REFS = ["unknown_ref", "unpaid", "zero_amount"] as const satisfies Outcome[];
 
 /**
  * Makes a free slug for a new partner who has not chosen one: from the name or the address before its @, with a number
@@ -39,15 +44,17 @@ function takenOf({ db, program }: ProgramCtx, keys: string) {
   );
 }
 
-/** Selects the slugs among the unknown references of payments. */
-function unknownOf({ db, program }: ProgramCtx, keys: string) {
+/** Selects those of the slugs (a JSON array) that unknown references of the newest payments carry. */
+export function unknownOf({ db, program }: ProgramCtx, keys: string) {
+  const newest = OF_UNKNOWN_REFS.map(
+    (outcome) => sql`select * from (select decision from payments where program_id = ${program.id}
+      and outcome = ${outcome} order by id desc limit ${literal(UNKNOWN_SEEN)})`,
+  );
   return selectRows(
     db,
     { slug_key: text },
     sql`select distinct lower(c.value ->> 'ref') as slug_key
-      from (select decision from payments where program_id = ${program.id} and outcome = 'unknown_ref'
-        order by id desc limit ${literal(UNKNOWN_SEEN)}) p
-      cross join json_each(p.decision, '$.candidates') c
-      where lower(c.value ->> 'ref') in (select value from json_each(${keys}))`,
+      from (${unionOf(newest, OF_UNKNOWN_REFS.length)}) p cross join json_each(p.decision, '$.candidates') c
+      where c.value ->> 'partner_id' is null and lower(c.value ->> 'ref') in (select value from json_each(${keys}))`,
   );
 }

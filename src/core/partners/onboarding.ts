@@ -1,19 +1,20 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { flag, selectRows } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
-import { nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
-import { prove, type Caller, type Reader } from "../kernel/context.ts";
+import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { accountLinked } from "../kernel/payout-details.ts";
 import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { NOTHING_TAKEN, takeDetails, takeRest } from "../payouts/take-details.ts";
-import { partnerChanged, refuseTooManyChanges } from "./partners.ts";
+import { changePartnerRow } from "./change-destination.ts";
+import { askForLink, waitsForLink, type Confirmed } from "./own-change.ts";
+import { partnerChanged } from "./partners.ts";
 
 export interface OnboardingInput {
   /** The pages to which the vendor sends the partner afterwards, and when the link has expired. */
@@ -32,22 +33,27 @@ export interface Onboarding extends OnboardingLink {
 /**
  * Starts or continues a partner's onboarding at provider A: creates the connected account once and stores its id as
  * `provider_a_account_id` (OUT-15). Every call creates a new single-use link to the vendor's hosted pages, with an
- * event and e-mails, because its user can change the bank account. The portal calls the same verb for the partner.
+ * event and e-mails, and holds the partner's payouts (OUT-24), because its user can change the bank account.
  * @throws `provider_not_configured` as `openPayingKey`; `validation_failed` with the vendor's message if it refuses;
- * `provider_unavailable` if it cannot be reached; `rate_limited` as a partner's own change of payout details (OUT-9).
+ * `provider_unavailable` if it cannot be reached.
  */
 export async function startOnboarding(
   caller: Caller,
   partner_id: string,
   input: OnboardingInput,
   accounts: ConnectedAccounts,
+  confirmed?: Confirmed,
 ): Promise<Onboarding> {
-  const { ctx, partner, account_id, api_key, is_new } = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(owned(caller, partner_id)));
+  const { ctx, account_id, api_key, is_new } = await untilWon(async () => {
+    const [ctx, [before]] = await prove(caller, selectPartner(caller, partner_id));
     if (!before) throw notFound("partner");
+    // An actor of the portal never gets here without the link.
+    if (waitsForLink(ctx, confirmed)) throw new Error("a partner's own onboarding waits for its link");
+    // Checks the link before the call to the vendor; the commit below uses it up.
+    await confirmed?.spend(before);
     const key = await openPayingKey(ctx, accounts);
     const { provider_a_account_id: own } = before;
-    if (own !== null) return { ctx, partner: before, account_id: own, api_key: key, is_new: false };
+    if (own !== null) return { ctx, account_id: own, api_key: key, is_new: false };
     const created = value(
       await accounts.createAccount(key, {
         program_id: before.program_id,
@@ -58,45 +64,64 @@ export async function startOnboarding(
         forgotten: before.accounts_forgotten,
       }),
     );
-    const after: Partner = {
-      ...before,
-      provider_a_account_id: created.account_id,
-      updated_at: nextStamp(before.updated_at, ctx.now),
-    };
+    const { account_id } = created;
+    const { write, after } = changePartnerRow(ctx, before, { provider_a_account_id: account_id });
     const taken = await takeDetails(ctx, [after]);
     // If two calls start at once, one stores its account; the other reads again and finds it.
     await commit(ctx, {
-      writes: [
-        {
-          statement: ctx.db
-            .update(partners)
-            .set({ provider_a_account_id: after.provider_a_account_id, updated_at: after.updated_at })
-            .where(
-              and(
-                owned(ctx, partner_id),
-                eq(partners.updated_at, before.updated_at),
-                isNull(partners.provider_a_account_id),
-              ),
-            ),
-          expect: 1,
-        },
-        ...taken.writes,
-      ],
+      writes: [write, ...taken.writes],
       occurrences: [partnerChanged(before, after, taken), ...taken.occurrences],
     });
     await takeRest(ctx, taken);
-    return { ctx, partner: after, account_id: created.account_id, api_key: key, is_new: true };
+    return { ctx, account_id, api_key: key, is_new: true };
   });
-  const writes = ctx.actor.type === "partner" ? [await refuseTooManyChanges(ctx, partner)] : [];
   const { return_url, refresh_url } = input;
   const link = value(await accounts.createLink(api_key, { account_id, return_url, refresh_url }));
-  // The e-mails about a new account are already on their way.
-  const payoutDetails = is_new ? null : accountLinked(partner, account_id);
-  await commit(ctx, {
-    writes,
-    occurrences: [{ type: "account_link.created", payload: { partner_id }, payoutDetails }],
-  });
+  const partner = await holdForLink(ctx, { partner_id, account_id, is_new, confirmed });
   return { partner, is_new, ...link };
+}
+
+interface MadeLink {
+  partner_id: string;
+  account_id: string;
+  is_new: boolean;
+  confirmed: Confirmed | undefined;
+}
+
+/** The commit before which the link is not returned: the hold, the event, and the e-mails about it. */
+async function holdForLink(ctx: ProgramCtx, { partner_id, account_id, is_new, confirmed }: MadeLink): Promise<Partner> {
+  return untilWon(async () => {
+    const [[before]] = await ctx.read(selectPartner(ctx, partner_id));
+    if (!before) throw notFound("partner");
+    const { write, after } = changePartnerRow(ctx, before, {}, { leadsElsewhere: true });
+    const isHeldLonger = after.payouts_held_until !== before.payouts_held_until;
+    await commit(ctx, {
+      writes: [...(isHeldLonger ? [write] : []), ...(confirmed ? [await confirmed.spend(before)] : [])],
+      occurrences: [
+        ...(isHeldLonger ? [partnerChanged(before, after, null)] : []),
+        {
+          type: "account_link.created",
+          payload: { partner_id },
+          // The e-mails about a new account are already on their way.
+          payoutDetails: is_new ? null : accountLinked(after, account_id),
+        },
+      ],
+    });
+    return isHeldLonger ? after : before;
+  });
+}
+
+/** A partner's own request: the use of its e-mailed link calls the vendor (OUT-25). @throws as `askForLink` */
+export async function askForOnboarding(
+  ctx: ProgramCtx,
+  partner_id: string,
+  country: string | null,
+  accounts: ConnectedAccounts,
+): Promise<void> {
+  const [[before]] = await ctx.read(selectPartner(ctx, partner_id));
+  if (!before) throw notFound("partner");
+  await openPayingKey(ctx, accounts);
+  await commit(ctx, { ...(await askForLink(ctx, before, { account: { country } })), occurrences: [] });
 }
 
 /**
@@ -112,26 +137,17 @@ export async function forgetAccount(caller: Caller, partner_id: string, account_
       and +program_id = ${caller.programId} and method = ${literal(TRANSFER_METHOD)})`;
     const [ctx, [before], [now]] = await prove(
       caller,
-      caller.db.select().from(partners).where(owned(caller, partner_id)),
+      selectPartner(caller, partner_id),
       selectRows(caller.db, { open: flag }, sql`select ${open} as open`),
     );
     if (!before) throw notFound("partner");
     if (before.provider_a_account_id !== account_id) throw new AppError("invalid_transition", OTHER_ACCOUNT);
     if (now?.open) throw new AppError("invalid_transition", TRANSFER_OPEN);
-    const patch = { provider_a_account_id: null, updated_at: nextStamp(before.updated_at, ctx.now) };
-    const after: Partner = { ...before, ...patch };
+    const accounts_forgotten = before.accounts_forgotten + 1;
+    const { write, after } = changePartnerRow(ctx, before, { provider_a_account_id: null }, { accounts_forgotten });
     await commit(ctx, {
-      writes: [
-        // A transfer that begins at the same moment is either open before, or uses the destination of its payout.
-        refuseWhere(ctx, open),
-        {
-          statement: ctx.db
-            .update(partners)
-            .set({ ...patch, accounts_forgotten: before.accounts_forgotten + 1 })
-            .where(and(owned(ctx, partner_id), eq(partners.updated_at, before.updated_at))),
-          expect: 1,
-        },
-      ],
+      // A transfer that begins at the same moment is either open before, or uses the destination of its payout.
+      writes: [refuseWhere(ctx, open), write],
       occurrences: [partnerChanged(before, after, NOTHING_TAKEN)],
       result: after,
     });
@@ -152,6 +168,9 @@ function value<T>(answer: AccountAnswer<T>): T {
   });
 }
 
-function owned(ctx: Reader, id: string) {
-  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
+function selectPartner(ctx: Reader, id: string) {
+  return ctx.db
+    .select()
+    .from(partners)
+    .where(and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`));
 }

@@ -1,6 +1,4 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
-import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows, whole } from "../../db/rows.ts";
 import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -15,24 +13,22 @@ import {
 import { COLUMN_OF, namesMethodAlone, readDetails, type GivenDetails } from "../../domain/payout-details.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { GroupRules } from "../../domain/rules.ts";
-import { firstIdAt, newId } from "../../lib/id.ts";
+import { newId } from "../../lib/id.ts";
 import { rowOf, type InputOf, type PatchOf } from "../../resources/field.ts";
 import { PARTNER, PAYOUT_DETAILS } from "../../resources/partner.ts";
-import { iso, MINUTE, nextStamp } from "../../lib/time.ts";
+import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { pagedList, readPage } from "../kernel/list-page.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
-import { refuseWhere, untilWon } from "../kernel/races.ts";
+import { untilWon } from "../kernel/races.ts";
 import type { Group, Partner, Program } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
 import { requireScope } from "../kernel/scopes.ts";
 import { openDetails, sealDetails } from "../kernel/sealed-details.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
-import { viewPartner, type CurrencyStats, type PartnerView } from "../kernel/views.ts";
-import { alsoOfProgram } from "../kernel/tenant.ts";
+import { viewPartner, type CurrencyStats } from "../kernel/views.ts";
 import {
   APPLIED_COLUMNS,
   appliedFrom,
@@ -45,7 +41,9 @@ import { accountSums, statsOf } from "../ledger/journal.ts";
 import { settleWaiting } from "../ledger/settle.ts";
 import { selectGroups } from "../kernel/group-rows.ts";
 import { takeDetails, takeRest, type DetailsTaken } from "../payouts/take-details.ts";
-import { selectSearchedPartners } from "../kernel/partner-search.ts";
+import { changePartnerRow, DESTINATION, destinationIn, type Destination } from "./change-destination.ts";
+import { claimSlug, selectSlugs } from "./slugs.ts";
+import { askForLink, waitsForLink, type Confirmed } from "./own-change.ts";
 
 export type PartnerInput = InputOf<Partner, typeof PARTNER>;
 
@@ -61,6 +59,8 @@ export interface PartnerWithStats {
   partner: Partner;
   stats: CurrencyStats[];
   clicks: number;
+  /** Every slug that leads to the partner, in lower case (PART-16). */
+  slugs: string[];
   /** The program's currency. */
   currency: string;
   group: Group;
@@ -78,7 +78,7 @@ export async function createPartner(caller: Caller, { details, ...input }: Partn
     const partner: Partner = details ? { ...made, ...(await detailColumns(ctx, made, details)) } : made;
     const row = { ...partner, search_text: markUnindexed(partner.search_text) };
     await commitPartner(ctx, {
-      writes: [{ statement: ctx.db.insert(partners).values(row) }, { statement: claimSlug(ctx, partner) }],
+      writes: [{ statement: ctx.db.insert(partners).values(row) }, claimSlug(ctx, partner)],
       occurrences: [partnerCreated(partner)],
       result: partner,
     });
@@ -105,6 +105,8 @@ export function newPartner(ctx: NewPartnerCtx, input: PartnerInput): Partner {
     bank_account: null,
     crypto_address_sealed: null,
     crypto_address: null,
+    tax_data_id: null,
+    payouts_held_until: null,
     search_text: "",
     created_at: stamp,
     updated_at: stamp,
@@ -137,33 +139,9 @@ export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
   return searchText(partner);
 }
 
-export interface PartnerFilter extends PageRequest {
-  status?: PartnerStatus | undefined;
-  group_id?: string | undefined;
-  /** A part of one of `SEARCHED_COLUMNS`, or of the whole name, ignoring case and accents. */
-  search?: string | undefined;
-}
-
-const LIST = pagedList("partners", "partner", partners, viewPartner);
-const IN_GROUP = { ...LIST, name: "partner_groups" as const };
-
-/** Lists the program's partners, newest first. */
-export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<PageOfTexts<PartnerView>> {
-  const { status, group_id } = filter;
-  const isOfGroup = group_id !== undefined;
-  const conditions = and(
-    filter.search ? alsoOfProgram(ctx, partners.program_id) : sql`${partners.program_id} = ${ctx.programId}`,
-    group_id === undefined ? undefined : sql`${filter.search ? sql`+` : sql``}${partners.group_id} = ${group_id}`,
-    status === undefined ? undefined : sql`${isOfGroup ? sql`+` : sql``}${partners.status} = ${status}`,
-    filter.search ? selectSearchedPartners(ctx, filter.search) : undefined,
-  );
-  const narrowed = Boolean(filter.search) || (isOfGroup && status !== undefined);
-  return readPage(ctx, isOfGroup ? IN_GROUP : LIST, filter, { conditions, state: group_id ?? status, narrowed });
-}
-
 /** Returns one partner with the sums of all commissions, by currency, and the number of recorded clicks. */
 export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
-  const [{ program }, [partner], [group], sums, [clicked]] = await prove(
+  const [{ program }, [partner], [group], sums, [clicked], slugs] = await prove(
     caller,
     caller.db.select().from(partners).where(owned(caller, id)),
     selectGroups(caller, sql`groups.id = (select p.group_id from partners p where p.id = ${id})`),
@@ -175,16 +153,20 @@ export async function getPartner(caller: Caller, id: string): Promise<PartnerWit
           where program_id = ${caller.programId} and partner_id = ${id})
         + (select count(*) from ${uncountedClicks(caller)} and payload ->> 'partner_id' = ${id}) as clicks`,
     ),
+    selectSlugs(caller, id),
   );
   if (!partner || !group) throw notFound("partner");
-  return { partner, group, stats: statsOf(sums), clicks: clicked?.clicks ?? 0, currency: program.currency };
+  return {
+    ...{ partner, group, stats: statsOf(sums), clicks: clicked?.clicks ?? 0 },
+    slugs: slugs.map(({ slug_key }) => slug_key),
+    currency: program.currency,
+  };
 }
 
 /**
  * Changes a partner; its e-mail address and payout details need the scope `payouts`. A change to `active` settles the
  * payments that waited for the partner; a change to `deactivated` or of the address ends its sessions. An earlier slug
- * stays the partner's. @throws `rate_limited` for a partner's own sixth change of payout details within 15 minutes
- * (OUT-9).
+ * stays the partner's. A change of payout details holds the partner's payouts (OUT-24).
  * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
  */
 export async function updatePartner(
@@ -197,9 +179,32 @@ export async function updatePartner(
 }
 
 /**
+ * A partner's own change: that of payout details waits for a link (`own-change.ts`), the rest counts at once.
+ * @throws as `updatePartner` and `askForLink`
+ */
+export async function updateOwnDetails(
+  ctx: ProgramCtx,
+  id: string,
+  patch: Pick<PartnerPatch, "first_name" | "last_name" | "payout_method" | "payout_email"> & Detailed,
+  shown?: Shown,
+): Promise<Changed> {
+  return changePartner(ctx, id, patch, "partner.updated", { shown });
+}
+
+/** The same change once its link is used. @throws {LinkVoid} if the partner's details changed meanwhile */
+export async function confirmOwnDetails(
+  ctx: ProgramCtx,
+  id: string,
+  set: Partial<Destination>,
+  confirmed: Confirmed,
+): Promise<Partner> {
+  return (await changePartner(ctx, id, set, "partner.updated", { confirmed })).partner;
+}
+
+/**
  * Sets the payout method and its details, or the method alone, with its stored details (OUT-23). The details of other
  * methods stay. Needs the scope `payouts`.
- * @throws `validation_failed` naming the field; `rate_limited` as `updatePartner`.
+ * @throws `validation_failed` naming the field
  */
 export async function setPayoutDetails(caller: Caller, id: string, given: GivenDetails): Promise<Partner> {
   return updatePartner(caller, id, { details: given });
@@ -231,15 +236,32 @@ export async function inviteAgain(caller: Caller, id: string): Promise<Partner> 
   return (await changePartner(caller, id, { status: "invited" }, "partner.updated", { only: "deactivated" })).partner;
 }
 
-/** `only`: the status to change; a partner in another one stays as it is. `shown` is as in `updatePartner`. */
+interface ChangeOptions {
+  /** The status to change; a partner in another one stays as it is. */
+  only?: PartnerStatus;
+  /** As in `updatePartner`. */
+  shown?: Shown | undefined;
+  confirmed?: Confirmed;
+}
+
+/** The columns that a link sets, sealed ones among them. */
+type Confirmable = { [C in keyof Destination]?: Destination[C] | undefined };
+
+interface Changed {
+  partner: Partner;
+  was: PartnerStatus;
+  /** Whether a part of it waits for an e-mailed link (OUT-25). */
+  waits: boolean;
+}
+
 async function changePartner(
   caller: Caller,
   id: string,
-  { apply_from, details, ...all }: PartnerPatch & Detailed,
+  { apply_from, details, ...all }: PartnerPatch & Detailed & Confirmable,
   type: "partner.updated" | "partner.deleted",
-  { only, shown }: { only?: PartnerStatus; shown?: Shown | undefined } = {},
-): Promise<{ partner: Partner; was: PartnerStatus }> {
-  const { ctx, partner, was, activated, taken } = await untilWon(async () => {
+  { only, shown, confirmed }: ChangeOptions = {},
+): Promise<Changed> {
+  const { ctx, activated, taken, ...result } = await untilWon(async () => {
     const [ctx, [before], holders] = await prove(
       caller,
       caller.db.select().from(partners).where(owned(caller, id)),
@@ -256,31 +278,24 @@ async function changePartner(
     if (!before) throw notFound("partner");
     const always = apply_from === undefined ? [] : APPLIED_COLUMNS.filter((column) => all[column] !== undefined);
     const patch: typeof all = pickChanged(before, all, { shown, together: [PAYOUT_FIELDS], always });
-    const given: Partial<Partner> = {
+    const wanted: Partial<Partner> = {
       ...Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)),
       ...(details && (await detailColumns(ctx, before, details))),
     };
-    if (LEADING_TO_PAYOUTS.some((field) => given[field] !== undefined)) requireScope(ctx, "payouts");
+    if (LEADING_TO_PAYOUTS.some((field) => wanted[field] !== undefined)) requireScope(ctx, "payouts");
+    const { given, asked } = await splitOwn(ctx, before, wanted, confirmed);
     const applied = APPLIED_COLUMNS.filter((column) => patch[column] !== undefined);
     const from = appliedFrom(ctx, apply_from, applied.length > 0);
     const was = before.status;
-    const isLeft = Object.keys(given).length === 0 || (only !== undefined && was !== only);
-    if (isLeft) return { ctx, partner: before, was, activated: false, taken: null };
-    const after: Partner = { ...before, ...given, updated_at: nextStamp(before.updated_at, ctx.now) };
-    const search_text = (after.search_text = searchTextOf(after));
-    // An unchanged text is not written: if it is not indexed yet, that is left to the job.
-    const isFoundElsewhere = searchTextOf(before) !== search_text;
-    const writes: Write[] = [
-      {
-        statement: ctx.db
-          .update(partners)
-          .set({ ...given, ...(isFoundElsewhere && { search_text }), updated_at: after.updated_at })
-          .where(and(owned(ctx, id), eq(partners.updated_at, before.updated_at))),
-        expect: 1,
-      },
-    ];
+    const unchanged = { ctx, partner: before, was, activated: false, taken: null, waits: asked !== null };
+    if (Object.keys(given).length === 0 || (only !== undefined && was !== only)) {
+      if (asked) await commit(ctx, { ...asked, occurrences: [] });
+      return unchanged;
+    }
+    const { write, after } = changePartnerRow(ctx, before, given);
+    const writes: Write[] = [write, ...(confirmed ? [await confirmed.spend(before)] : [])];
     if (patch.slug !== undefined && !holders.some(({ partner_id }) => partner_id === id)) {
-      writes.push({ statement: claimSlug(ctx, after) });
+      writes.push(claimSlug(ctx, after));
     }
     const turnsActive = after.status === "active" && was !== "active";
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
@@ -288,16 +303,28 @@ async function changePartner(
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
     if (applied.length > 0) writes.push(...(await planRules(ctx, after, applied, from)));
     const taken = PAYOUT_DETAILS.some((field) => given[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
-    if (taken) writes.push(...taken.writes);
     const changed = partnerChanged(before, after, taken, type, from);
-    if (changed.payoutDetails && ctx.actor.type === "partner") writes.push(await refuseTooManyChanges(ctx, before));
-    await commitPartner(ctx, { writes, occurrences: [changed, ...(taken?.occurrences ?? [])], result: after });
-    return { ctx, partner: after, was, activated: turnsActive, taken };
+    await commitPartner(ctx, {
+      writes: [...writes, ...(taken?.writes ?? []), ...(asked?.writes ?? [])],
+      occurrences: [changed, ...(taken?.occurrences ?? [])],
+      notices: asked?.notices ?? [],
+      result: after,
+    });
+    return { ...unchanged, partner: after, activated: turnsActive, taken };
   });
   if (taken) await takeRest(ctx, taken);
   if (activated) await settleWaiting(ctx, id);
   await settleApplied(ctx, { apply_from });
-  return { partner, was };
+  return result;
+}
+
+/** The part of a change that counts at once, and the request for a link for the rest of a partner's own (OUT-25). */
+async function splitOwn(ctx: ProgramCtx, before: Partner, wanted: Partial<Partner>, confirmed: Confirmed | undefined) {
+  if (!waitsForLink(ctx, confirmed)) return { given: wanted, asked: null };
+  const set = destinationIn(before, wanted);
+  const others = Object.entries(wanted).filter(([column]) => !DESTINATION.some((own) => own === column));
+  const asked = Object.keys(set).length > 0 ? await askForLink(ctx, before, { set }) : null;
+  return { given: Object.fromEntries(others) as Partial<Partner>, asked };
 }
 
 /** A change of a partner's rate or group, since `apply_from`. @throws `validation_failed` for an unknown group. */
@@ -310,23 +337,6 @@ async function planRules(
   if (!applied.includes("group_id") && from.apply_from === undefined) return [];
   const group = await requireGroup(ctx, after.group_id);
   return applyFrom(ctx, { source: "partner", partner_id: after.id, rules: after, applied, group }, from);
-}
-
-/** The most changes within `DETAILS_WINDOW`: each is reported to addresses of the partner's choice. */
-const MAX_DETAILS_CHANGES = 5;
-const DETAILS_WINDOW = 15 * MINUTE;
-
-/** Limits a partner's own changes of payout details and account links, one e-mail each. @throws `rate_limited` */
-export async function refuseTooManyChanges(ctx: ProgramCtx, { id, email }: Partner): Promise<Write> {
-  const recent = sql`(select count(*) from mails indexed by mails_partner where partner_id = ${id}
-    and id >= ${firstIdAt("mail", ctx.now - DETAILS_WINDOW)} and kind = 'payout_details' and recipient = ${email})`;
-  const [[counted]] = await ctx.read(selectRows(ctx.db, { recent: whole }, sql`select ${recent} as recent`));
-  if ((counted?.recent ?? 0) >= MAX_DETAILS_CHANGES) {
-    throw new AppError("rate_limited", "Your payout details were changed too often. Please try again in 15 minutes.", {
-      retryAfter: DETAILS_WINDOW / 1000,
-    });
-  }
-  return refuseWhere(ctx, sql`${recent} >= ${literal(MAX_DETAILS_CHANGES)}`);
 }
 
 /** Ends sessions and links permanently: reversing the change does not reopen them. */
@@ -343,13 +353,6 @@ export function wakeWaitingPayments(ctx: ProgramCtx, partner_id: string) {
     .update(payments)
     .set({ facts_revision: sql`${payments.facts_revision} + 1` })
     .where(and(eq(payments.partner_id, partner_id), eq(payments.outcome, "partner_not_active")));
-}
-
-/** The statement that assigns the slug to the partner permanently. */
-export function claimSlug(ctx: ProgramCtx, partner: Partner) {
-  return ctx.db
-    .insert(partnerSlugs)
-    .values({ program_id: partner.program_id, slug_key: slugKey(partner.slug), partner_id: partner.id });
 }
 
 export function partnerCreated(partner: Partner, more: Pick<Beside, "further_slugs"> = {}): Occurrence {
@@ -376,7 +379,8 @@ export function partnerChanged(
   const { payload, outbound } = toldOf("partner.updated", after);
   const changes = changesOf("partner", before, after);
   const payoutDetails = payoutDetailsChange(before, after, changes, taken?.counts.get(after.id) ?? 0);
-  if (payoutDetails && !taken) throw new Error("payout details change, and payouts without any would not take them");
+  const leads = PAYOUT_DETAILS.some((field) => changes[field]);
+  if (leads && !taken) throw new Error("payout details change, and payouts without any would not take them");
   return {
     type,
     changes,

@@ -3,12 +3,14 @@ import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { columnsOf, selectRows, whole } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
+import type { Debtor } from "../../domain/payout-export.ts";
 import type { Recipient } from "../../domain/recipient.ts";
 import { AppError } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isSealedBy } from "../kernel/sealer.ts";
 import type { Payout, PayoutExport } from "../kernel/rows.ts";
+import { openFrozenDebtor } from "./debtor.ts";
 import { getExport } from "./exports.ts";
 import { exportedEvent, FORMATS } from "./file-formats.ts";
 import { openRecipient } from "./recipient.ts";
@@ -17,8 +19,8 @@ const ROWS_PER_READ = 1_000;
 
 /**
  * The bytes of a file, the same each time, in pieces of at most 1,000 payouts: they are made from the stored rows, whose
- * amounts and recipients never change. @throws `invalid_transition` for a canceled file, whose payouts can be in another
- * one, and if no key opens the details any more.
+ * amounts and recipients never change, and from the debtor as it was when the file was made. @throws `invalid_transition`
+ * for a canceled file, whose payouts can be in another one, and if no key opens the details any more.
  */
 export async function readExportFile(
   caller: Caller,
@@ -38,29 +40,36 @@ export async function readExportFile(
     ),
     selectFileRows(caller, id, ""),
   );
-  if (unreadable && unreadable.count > 0) {
-    throw new AppError("invalid_transition", "The key that opens the payees' details is not there any more.");
+  const debtor = await openFrozenDebtor(ctx, found);
+  if ((unreadable && unreadable.count > 0) || (found.debtor_sealed !== null && debtor === null)) {
+    throw new AppError("invalid_transition", "The key that opens the details in the file is not there any more.");
   }
   await commit(ctx, { writes: [], occurrences: [exportedEvent(found)] });
   const { media_type, extension } = FORMATS[found.format];
-  return { pieces: pieces(ctx, found, first), media_type, name: `payouts-${found.currency}-${id}.${extension}` };
+  return {
+    pieces: pieces(ctx, { ...found, debtor }, first),
+    media_type,
+    name: `payouts-${found.currency}-${id}.${extension}`,
+  };
 }
 
 type StoredRow = Pick<Payout, "id" | "amount_cents" | "currency" | "recipient_sealed">;
 
 async function* pieces(
   ctx: ProgramCtx,
-  { id, format }: PayoutExport,
+  file: PayoutExport & { debtor: Debtor | null },
   first: StoredRow[],
 ): AsyncGenerator<string, void, undefined> {
-  const { row: line } = FORMATS[format];
+  const { head, row: line, foot = "" } = FORMATS[file.format];
+  if (head) yield head(file);
   for (let rows = first; ;) {
     const opened = await Promise.all(rows.map(async (row) => ({ ...row, to: await openOrThrow(ctx, row) })));
     if (rows.length > 0) yield opened.map(line).join("");
     const last = rows.at(-1);
-    if (!last || rows.length < ROWS_PER_READ) return;
-    [rows] = await ctx.read(selectFileRows(ctx, id, last.id));
+    if (!last || rows.length < ROWS_PER_READ) break;
+    [rows] = await ctx.read(selectFileRows(ctx, file.id, last.id));
   }
+  yield foot;
 }
 
 async function openOrThrow(ctx: ProgramCtx, row: StoredRow): Promise<Recipient> {

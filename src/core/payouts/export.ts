@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { joinParts } from "../../db/parts.ts";
-import { columnsOf, selectRows, text, whole, type Row } from "../../db/rows.ts";
+import { columnsOf, nullable, selectRows, text, whole, type Row } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { decimalAmount, walletAmount } from "../../domain/currency.ts";
@@ -11,6 +11,7 @@ import { invalidField } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { isSealedBy } from "../kernel/sealer.ts";
+import { heldUntil, isHeld } from "./hold.ts";
 import { openRecipient } from "./recipient.ts";
 
 export const EXPORT_FORMATS = ["generic", "wallet"] as const;
@@ -22,7 +23,11 @@ export interface Export {
   currency?: string | undefined;
 }
 
-const STORED_ROW = { ...columnsOf(payouts), partner_email: text, partner_slug: text };
+const STORED_ROW = {
+  ...columnsOf(payouts),
+  source_amounts: nullable(text),
+  ...{ partner_email: text, partner_slug: text, held_until: nullable(text) },
+};
 
 type StoredRow = Row<typeof STORED_ROW>;
 
@@ -55,6 +60,7 @@ const EVERYTHING: Column[] = [
   ["paid_at", (row) => row.paid_at],
   ["reference", (row) => row.reference],
   ["failure_code", (row) => row.failure_code],
+  ["held_until", (row) => row.held_until],
 ];
 
 const TO: Column[] = [
@@ -75,7 +81,7 @@ const COLUMNS: Record<ExportFormat | "upload", Column[]> = {
 const ROWS_PER_READ = 1_000;
 
 /** PayPal's limit of payouts in one file. */
-export const MOST_IN_UPLOAD = 5_000;
+const MOST_IN_UPLOAD = 5_000;
 
 /** Whether a file can be uploaded unchanged: of one currency, without a header, within the service's limit (OUT-8). */
 export function isUpload({ format, currency }: Export): boolean {
@@ -111,22 +117,10 @@ export async function exportPayouts(caller: Caller, wanted: Export): Promise<Asy
   return pieces(ctx, conditions, shape, first);
 }
 
-/** The number of payouts for the wallet's service, by currency: each has a file of its own (OUT-8). */
-export async function countWalletPayouts(caller: Caller): Promise<{ currency: string; count: number }[]> {
-  const where = joinParts(await toWallets(caller), sql` and `, "different");
-  const [rows] = await caller.read(
-    selectRows(
-      caller.db,
-      { currency: text, count: whole },
-      sql`select y.currency as "currency", count(*) as "count" from payouts y where ${where} group by y.currency order by y.currency`,
-    ),
-  );
-  return rows;
-}
-
-/** Payouts still to be paid to wallets, with details that a key opens: the mask in `recipient` outlives the key. */
-async function toWallets({ programId, sealer }: Caller): Promise<SQL[]> {
+/** Payouts that may be paid to wallets now (OUT-24), with details that a key opens: the mask in `recipient` outlives the key. */
+async function toWallets({ programId, sealer, now }: Caller): Promise<SQL[]> {
   return [
+    sql`not ${isHeld({ now }, "y")}`,
     sql`y.program_id = ${programId}`,
     ...[sql`y.status = 'pending'`, sql`y.method = 'wallet'`, sql`y.recipient is not null`],
     isSealedBy(sql`y.recipient_sealed`, await sealer.openable()),
@@ -170,7 +164,7 @@ function selectExported(ctx: Reader, conditions: SQL[], after: string) {
   return selectRows(
     ctx.db,
     STORED_ROW,
-    sql`select y.*, p.email as partner_email, p.slug as partner_slug
+    sql`select y.*, p.email as partner_email, p.slug as partner_slug, ${heldUntil(ctx, "y")} as held_until
     from payouts y cross join partners p on p.id = y.partner_id where ${where} order by y.id
     limit ${literal(ROWS_PER_READ)}`,
   );

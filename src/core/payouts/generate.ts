@@ -1,9 +1,10 @@
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, literal } from "../../db/client.ts";
 import { unionOf } from "../../db/parts.ts";
-import { amount, flag, nullable, sealed, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
+import { amount, nullable, sealed, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
 import { payouts } from "../../db/schema.ts";
-import { NOTHING, type Cents } from "../../domain/money.ts";
+import type { SourceAmount } from "../../domain/exchange.ts";
+import { add, NOTHING, type Cents } from "../../domain/money.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
 import { dueAt, periodProblem, type SkipReason } from "../../domain/payout.ts";
 import { shownRecipient, type RecipientSource } from "../../domain/recipient.ts";
@@ -20,12 +21,14 @@ import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import type { SealedDetails } from "../kernel/sealed-details.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
-import { payable, payableSums, skipReason, type Chunk, type GenerationInput } from "./payable.ts";
+import { contains, isPricing, parseSources, readPricing, type Pricing } from "./exchange.ts";
+import { payable, payableSums, type Chunk, type GenerationInput } from "./payable.ts";
+import { selectPayouts } from "./hold.ts";
 import { currentRecipient, sealRecipient } from "./recipient.ts";
 import { generatedOccurrences, mailsAboutPayouts } from "./rows.ts";
 import { isWithoutDetails } from "./take-details.ts";
 
-/** A partner's payable commissions in one currency. */
+/** A partner's payable commissions in one currency, or of all currencies in the payout currency. */
 export interface PayableSum {
   partner_id: string;
   currency: string;
@@ -35,6 +38,10 @@ export interface PayableSum {
 
 export interface PlannedPayout extends PayableSum {
   method: PayoutMethod | null;
+  /** The end of the partner's hold in force (OUT-24); null without one. */
+  held_until: string | null;
+  /** The conversions (OUT-39); null for a payout as earned. */
+  source_amounts: SourceAmount[] | null;
 }
 
 export interface SkippedSum extends PayableSum {
@@ -42,7 +49,10 @@ export interface SkippedSum extends PayableSum {
 }
 
 const PAYABLE_SUM = { partner_id: text, currency: text, commission_count: whole, amount_cents: amount };
-const PLANNED_PAYOUT: Columns<PlannedPayout> = { ...PAYABLE_SUM, method: nullable(textOf<PayoutMethod>()) };
+const PLANNED_PAYOUT = {
+  ...PAYABLE_SUM,
+  ...{ method: nullable(textOf<PayoutMethod>()), held_until: nullable(text), source_amounts: nullable(text) },
+};
 const SKIPPED_SUM: Columns<SkippedSum> = { ...PAYABLE_SUM, reason: textOf<SkipReason>() };
 
 export interface GenerationTotals {
@@ -57,6 +67,8 @@ export interface Generation {
   /** The number of transactions of the run. */
   chunks: number;
   dry_run: boolean;
+  /** The currency of the payouts; null: as earned. */
+  payout_currency: string | null;
   period_start: string | null;
   period_end: string;
   due_at: string;
@@ -66,6 +78,8 @@ export interface Generation {
   skipped: SkippedSum[];
   /** Exact, even if not all are listed. */
   totals: GenerationTotals[];
+  /** How many sums roll over, by reason. */
+  reasons: ReadonlyMap<SkipReason, number>;
   without_details: WithoutDetails;
 }
 
@@ -81,15 +95,15 @@ export interface WithoutDetails {
 const MAX_LISTED = 500;
 
 /**
- * Makes payouts per active or deactivated partner and currency: the sum of approved commissions from before
- * `period_end` that are in no payout, and of all negative ones, at any date. A sum below the minimum of its currency,
- * or not positive, is skipped and rolls over. A rerun creates no further payout (OUT-1, OUT-2), and two concurrent runs do not
- * make one twice: every payout is inserted together with the claim of exactly the commissions it sums, in one
- * transaction with one condition.
+ * Makes payouts per active or deactivated partner and currency, or with a payout currency per partner: the sum of
+ * approved commissions from before `period_end` that are in no payout, and of all negative ones, at any date. A sum below
+ * the minimum of its currency, not positive or without an exchange rate, is skipped and rolls over. A rerun creates no
+ * further payout (OUT-1, OUT-2), and two concurrent runs do not make one twice: every payout is inserted together with
+ * the claim of exactly the commissions it sums, in one transaction with one condition.
  *
- * Partners are processed in at most 81 chunks, each a read and a transaction of eight statements, so a run is at most
- * 735 statements for any number of partners, and few more if partners change meanwhile. A run that ends between two
- * chunks is finished by the next one.
+ * Partners are processed in at most 81 chunks, each one or two reads and a transaction of eight statements, so a run is
+ * at most 817 statements for any number of partners, and few more if partners or rates change meanwhile. A run that
+ * ends between two chunks is finished by the next one.
  */
 export async function generatePayouts(caller: Caller, input: GenerationInput): Promise<Generation> {
   const problem = periodProblem(input, caller.now);
@@ -150,7 +164,7 @@ export async function generateNext(
     return await generateChunk(ctx, input, chunk, alongside);
   } catch (error) {
     if (!(error instanceof BalanceTooLarge)) throw error;
-    const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
+    const [payees] = await ctx.read(payeesIn(ctx, input, await readPricing(ctx, { again: true }), chunk));
     const ids = [...new Set(payees.map(({ partner_id }) => partner_id))].toSorted();
     const middle = ids[Math.floor(ids.length / 2) - 1];
     if (middle !== undefined) chunks.unshift({ ...chunk, upto: middle }, { ...chunk, after: middle });
@@ -187,15 +201,15 @@ const PAYEE: Columns<Payee> = {
   seen: text,
 };
 
-function payeesIn(ctx: ProgramCtx, input: GenerationInput, chunk: Chunk) {
+function payeesIn(ctx: ProgramCtx, input: GenerationInput, pricing: Pricing, chunk: Chunk) {
   return selectRows(
     ctx.db,
     PAYEE,
     sql`select s.partner_id as partner_id, s.currency as currency, p.payout_method as payout_method,
       p.bank_account_sealed as bank_account_sealed, p.crypto_address_sealed as crypto_address_sealed,
       p.first_name as first_name, p.last_name as last_name, p.payout_email as payout_email,
-      p.provider_a_account_id as provider_a_account_id, p.updated_at as seen
-    from (${payableSums(ctx, input, chunk)}) s cross join partners p on p.id = s.partner_id
+      p.provider_a_account_id as provider_a_account_id, s.seen as seen
+    from (${payableSums(ctx, input, pricing, chunk)}) s cross join partners p on p.id = s.partner_id
     where s.reason is null`,
   );
 }
@@ -207,9 +221,9 @@ const MOST_ROW_PARAMETERS = 50;
 
 /**
  * One transaction: the payouts of a range of partners with their recipients, and the claim of their commissions. The
- * database makes the sums at that moment; the recipients are sealed before, so if a partner changes meanwhile it begins
- * again, and no payout goes to other details than the partner has when it is made. Returns the ids' stem, null if there
- * was no payout to make; then `alongside` is not written either.
+ * database makes the sums at that moment; the recipients are sealed before, so if a partner changes meanwhile, or a
+ * rate, it begins again, and no payout goes to other details than the partner has when it is made. Returns the ids'
+ * stem, null if there was no payout to make; then `alongside` is not written either.
  */
 async function generateChunk(
   ctx: ProgramCtx,
@@ -217,19 +231,22 @@ async function generateChunk(
   chunk: Chunk,
   alongside: Write[],
 ): Promise<string | null> {
+  let again = false;
   return untilWon(async () => {
-    const [payees] = await ctx.read(payeesIn(ctx, input, chunk));
+    const pricing = await readPricing(ctx, { again });
+    again = true;
+    const [payees] = await ctx.read(payeesIn(ctx, input, pricing, chunk));
     if (payees.length === 0) return null;
     const stem = newId("payout", ctx.now).slice(0, -OWN_CHARACTERS);
     const rows = await Promise.all(payees.map((payee) => frozenRow(ctx, stem, payee)));
     const made = isOf(sql`${stem}`, sql`p.id`);
     const event_id = eventIds(ctx.now)(sql`p.id`);
     const holder = (columns: SQL) => sql`select ${columns} from payouts p where p.partner_id = commissions.partner_id
-      and p.currency = commissions.currency and ${made}`;
+      and ${made} and ${contains("p", sql`commissions.currency`)}`;
     const stamp = iso(ctx.now);
     await commit(ctx, {
       writes: [
-        { statement: insertPayouts(ctx, input, rows), expect: rows.length },
+        { statement: insertPayouts(ctx, { input, pricing, chunk }, rows), expect: rows.length },
         {
           statement: ctx.db.run(sql`update commissions set (payout_id, event_id) = (${holder(sql`p.id, ${event_id}`)}),
               updated_at = ${laterStamp(sql`updated_at`, stamp)}
@@ -239,7 +256,7 @@ async function generateChunk(
         ...alongside,
       ],
       occurrences: [],
-      selected: [generatedOccurrences(made, event_id)],
+      selected: [generatedOccurrences(ctx, made, event_id)],
       mailsAbout: [mailsAboutPayouts("payout_generated", made)],
     });
     return stem;
@@ -255,7 +272,13 @@ async function frozenRow(ctx: ProgramCtx, stem: string, payee: Payee): Promise<F
   return [id, payee.partner_id, payee.currency, payee.seen, box, shownRecipient(payee.payout_method, recipient)];
 }
 
-function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly FrozenRow[]) {
+interface Inserted {
+  input: GenerationInput;
+  pricing: Pricing;
+  chunk: Chunk;
+}
+
+function insertPayouts(ctx: ProgramCtx, { input, pricing, chunk }: Inserted, rows: readonly FrozenRow[]) {
   const stamp = iso(ctx.now);
   const { period_start, period_end } = input;
   const parameters = Array.from(partsOf(rows, ROWS_PER_PARAMETER), (part) => JSON.stringify(part));
@@ -264,23 +287,26 @@ function insertPayouts(ctx: ProgramCtx, input: GenerationInput, rows: readonly F
     MOST_ROW_PARAMETERS,
   );
   return ctx.db.run(sql`insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method,
-      recipient_sealed, recipient, period_start, period_end, due_at, commission_count, attempt, created_at, updated_at)
-    select j.value ->> 0, ${ctx.program.id}, p.id, sum(c.amount_cents), c.currency, 'pending',
-      p.payout_method,
+      recipient_sealed, recipient, period_start, period_end, due_at, commission_count, attempt, created_at, updated_at,
+      source_amounts)
+    select j.value ->> 0, ${ctx.program.id}, s.partner_id, s.amount_cents, s.currency, 'pending', s.method,
       j.value ->> 4, j.value ->> 5, ${period_start === null ? null : iso(period_start)}, ${iso(period_end)},
-      ${iso(dueAt(period_end, ctx.program.payout_term))}, count(*), 0, ${stamp}, ${stamp}
-    from (${values}) j cross join partners p on p.id = j.value ->> 1 and p.updated_at = j.value ->> 3
-    cross join commissions c on ${payable(ctx, "c", input)} and c.partner_id = p.id
-      and c.currency = j.value ->> 2
-    group by j.value ->> 0 having ${skipReason(ctx)} is null`);
+      ${iso(dueAt(period_end, ctx.program.payout_term))}, s.commission_count, 0, ${stamp}, ${stamp}, s.source_amounts
+    from (${values}) j cross join (${payableSums(ctx, input, pricing, chunk)}) s on s.partner_id = j.value ->> 1
+      and s.currency = j.value ->> 2 and s.seen = j.value ->> 3
+    where s.reason is null and ${isPricing(ctx, pricing)} order by 1`);
 }
 
 /** The payouts that a run made (or would make) and the skipped sums, in one read. */
 async function report(caller: Caller, input: GenerationInput, stems: string[]): Promise<Generation> {
-  const { program, ...run } = await (input.dry_run ? reportPlanned(caller, input) : reportMade(caller, input, stems));
+  const pricing = await readPricing(caller);
+  const { program, ...run } = await (input.dry_run
+    ? reportPlanned(caller, input, pricing)
+    : reportMade(caller, input, pricing, stems));
   return {
     chunks: stems.length,
     dry_run: input.dry_run,
+    payout_currency: pricing.currency,
     period_start: input.period_start === null ? null : iso(input.period_start),
     period_end: iso(input.period_end),
     due_at: iso(dueAt(input.period_end, program.payout_term)),
@@ -288,7 +314,8 @@ async function report(caller: Caller, input: GenerationInput, stems: string[]): 
   };
 }
 
-type Report = Pick<Generation, "payouts" | "skipped" | "totals" | "without_details"> & Pick<ProgramCtx, "program">;
+type Report = Pick<Generation, "payouts" | "skipped" | "totals" | "reasons" | "without_details"> &
+  Pick<ProgramCtx, "program">;
 
 const SUM_COLUMNS = sql`s.partner_id as partner_id, s.currency as currency, s.commission_count as commission_count,
     s.amount_cents as amount_cents`;
@@ -304,21 +331,21 @@ function selectLeft({ db }: Caller, sums: SQL) {
   const totalled = selectRows(
     db,
     TOTAL_ROW,
-    sql`select s.currency as currency, s.reason is null as made, count(*) as count,
-      sum(s.amount_cents) as amount_cents
+    sql`select s.currency as currency, s.reason as reason, count(*) as count, sum(s.amount_cents) as amount_cents
     from (${sums}) s group by 1, 2`,
   );
   return [skipped, totalled] as const;
 }
 
-async function reportPlanned(caller: Caller, input: GenerationInput): Promise<Report> {
-  const sums = payableSums(caller, input);
+async function reportPlanned(caller: Caller, input: GenerationInput, pricing: Pricing): Promise<Report> {
+  const sums = payableSums(caller, input, pricing);
   const [{ program }, planned, lacking, skipped, counted] = await prove(
     caller,
     selectRows(
       caller.db,
       PLANNED_PAYOUT,
-      sql`select ${SUM_COLUMNS}, s.method as method from (${sums}) s
+      sql`select ${SUM_COLUMNS}, s.method as method, s.held_until as held_until, s.source_amounts as source_amounts
+      from (${sums}) s
       where s.reason is null order by s.partner_id, s.currency limit ${literal(MAX_LISTED)}`,
     ),
     selectLacking(caller, sql`from (${sums}) s where s.reason is null and s.lacks_details`),
@@ -326,40 +353,37 @@ async function reportPlanned(caller: Caller, input: GenerationInput): Promise<Re
   );
   return {
     program,
-    payouts: planned,
+    payouts: planned.map((row) => ({ ...row, source_amounts: parseSources(row.source_amounts) })),
     skipped,
-    totals: totals(counted),
+    ...totals(counted),
     without_details: withoutDetails(lacking),
   };
 }
 
-async function reportMade(caller: Caller, input: GenerationInput, stems: string[]): Promise<Report> {
+async function reportMade(caller: Caller, input: GenerationInput, pricing: Pricing, stems: string[]): Promise<Report> {
   const { db } = caller;
   const madeIn = sql`from json_each(${JSON.stringify(stems)}) j cross join payouts p
     on ${isOf(sql`j.value`, sql`p.id`)}`;
   const [{ program }, made, madeTotals, lacking, skipped, left] = await prove(
     caller,
-    db
-      .select()
-      .from(payouts)
+    selectPayouts(caller)
       .where(sql`${payouts.id} in (select p.id ${madeIn})`)
       .orderBy(payouts.partner_id, payouts.currency)
       .limit(atMost(MAX_LISTED)),
     selectRows(
       db,
       TOTAL_ROW,
-      sql`select p.currency as currency, 1 as made, count(*) as count,
-        sum(p.amount_cents) as amount_cents
+      sql`select p.currency as currency, null as reason, count(*) as count, sum(p.amount_cents) as amount_cents
       ${madeIn} group by p.currency`,
     ),
     selectLacking(caller, sql`${madeIn} where ${isWithoutDetails("p")}`),
-    ...selectLeft(caller, payableSums(caller, input)),
+    ...selectLeft(caller, payableSums(caller, input, pricing)),
   );
   return {
     program,
     payouts: made,
     skipped,
-    totals: totals([...madeTotals, ...left.filter((row) => row.made === 0)]),
+    ...totals([...madeTotals, ...left.filter(({ reason }) => reason !== null)]),
     without_details: withoutDetails(lacking),
   };
 }
@@ -382,16 +406,20 @@ function withoutDetails(rows: readonly { partner_id: string; partners: number; p
 
 interface TotalRow {
   currency: string;
-  made: 0 | 1;
+  /** Null for payouts. */
+  reason: SkipReason | null;
   count: number;
   amount_cents: Cents;
 }
 
-const TOTAL_ROW: Columns<TotalRow> = { currency: text, made: flag, count: whole, amount_cents: amount };
+const TOTAL_ROW: Columns<TotalRow> = {
+  ...{ currency: text, reason: nullable(textOf<SkipReason>()), count: whole, amount_cents: amount },
+};
 
-function totals(rows: TotalRow[]): GenerationTotals[] {
+function totals(rows: TotalRow[]): Pick<Generation, "totals" | "reasons"> {
   const byCurrency = new Map<string, GenerationTotals>();
-  for (const { currency, made, count, amount_cents } of rows) {
+  const reasons = new Map<SkipReason, number>();
+  for (const { currency, reason, count, amount_cents } of rows) {
     const total = byCurrency.get(currency) ?? {
       currency,
       payouts: 0,
@@ -399,9 +427,13 @@ function totals(rows: TotalRow[]): GenerationTotals[] {
       skipped: 0,
       skipped_cents: NOTHING,
     };
-    if (made === 1) Object.assign(total, { payouts: count, amount_cents });
-    else Object.assign(total, { skipped: count, skipped_cents: amount_cents });
+    if (reason === null) Object.assign(total, { payouts: count, amount_cents });
+    else {
+      total.skipped += count;
+      total.skipped_cents = add(total.skipped_cents, amount_cents);
+      reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+    }
     byCurrency.set(currency, total);
   }
-  return [...byCurrency.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
+  return { totals: [...byCurrency.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1)), reasons };
 }

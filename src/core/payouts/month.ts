@@ -33,7 +33,7 @@ export function generateMonthlyPayouts(ctx: Ctx): Work<Due> {
   const input: GenerationInput = { period_start, period_end, dry_run: false, spare_canceled: true };
   const dayOver = iso(period_end + DAY);
   return {
-    cost: 14,
+    cost: 15,
     async due(after) {
       const rows = await selectPrograms(ctx.db)
         .where(sql`${programs.id} > ${after} and ${programs.created_at} < ${dayOver}

@@ -6,6 +6,7 @@ import { iso } from "../../lib/time.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { forProgram, type Ctx } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
+import { selectWithHold } from "./hold.ts";
 import { continueTransfer } from "./pay.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 
@@ -42,12 +43,15 @@ export function reconcileTransfers(ctx: Ctx, transfers: Transfers): Work<OpenTra
     },
     async serve({ key, payout_ids }) {
       const id = payout_ids.pop();
-      const [[payout], [program]] = await runBatch(ctx.db, [
-        ctx.db.select().from(payouts).where(sql`${payouts.id} = ${id} and ${payouts.status} = 'processing'
+      const [[found], [program]] = await runBatch(ctx.db, [
+        selectWithHold(ctx).where(sql`${payouts.id} = ${id} and ${payouts.status} = 'processing'
           and ${payouts.reconcile_at} <= ${iso(ctx.now)}`),
         selectPrograms(ctx.db).where(sql`${programs.id} = ${key}`),
       ]);
-      if (payout && program) await continueTransfer(forProgram(ctx, program), payout, transfers);
+      if (found && program) {
+        const { is_held, ...payout } = found;
+        await continueTransfer(forProgram(ctx, program), payout, transfers, { isHeldNow: is_held === 1 });
+      }
       return payout_ids.length > 0;
     },
   };

@@ -11,6 +11,7 @@ import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { openPayingKey, payingKey } from "../kernel/provider-secrets.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
+import { openBalance, type Balance } from "./balance.ts";
 import {
   attemptOf,
   openAttempt,
@@ -22,21 +23,29 @@ import {
   type Standing,
 } from "./attempt.ts";
 import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
+import { isHeld, refuseHeld, selectPayouts } from "./hold.ts";
 import { openRecipient } from "./recipient.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
 /**
  * Pays a payout through provider A's connected accounts. Attempt number and frozen parameters are stored before the
  * call (OUT-6), so if the process ends after that, the payout stays `processing` with a time at which the cron
- * continues it. Returns it as `paid`, `failed` with the vendor's code, or still `processing`. @throws
- * `invalid_transition` if its status, its method or its recipient does not allow it; `provider_not_configured` as
- * `openPayingKey`.
+ * continues it. Returns it as `paid`, `failed` with the vendor's code, or still `processing`. A balance too small for its
+ * first attempt makes it `failed` without one; many payouts can share a `balance`. @throws
+ * `invalid_transition` if its status, its method or its recipient does not allow it; `payout_held` during a hold;
+ * `provider_not_configured` as `openPayingKey`.
  */
-export async function payPayout(caller: Caller, id: string, transfers: Transfers): Promise<Payout> {
+export async function payPayout(
+  caller: Caller,
+  id: string,
+  transfers: Transfers,
+  balance: Balance = openBalance(transfers),
+): Promise<Payout> {
   const started = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+    const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, "pay");
+    refuseHeld(before);
     const account_id = await frozenAccount(ctx, before);
     const api_key = await openPayingKey(ctx, transfers);
     const request = transfers.freeze({
@@ -47,22 +56,57 @@ export async function payPayout(caller: Caller, id: string, transfers: Transfers
       currency: before.currency,
       account_id,
     });
+    if (before.attempt === 0 && (await isShort(before, api_key, transfers, balance))) {
+      return { payout: await failUnsent(ctx, before), begun: null };
+    }
     const { taken_back } = before.attempt_params === null ? {} : attemptOf(before);
     const frozen: FrozenAttempt = { request, key_mark: await keyMark(api_key), taken_back };
-    const { write, after } = changePayout(ctx, before, {
-      status: "processing",
+    const attempt = {
+      status: "processing" as const,
       attempt: before.attempt + 1,
       attempt_params: JSON.stringify(frozen),
       attempt_started_at: iso(ctx.now),
       reconcile_at: leaseFrom(ctx, transfers),
       failure_code: null,
       failure_message: null,
-    });
+    };
+    const { write, after } = changePayout(ctx, before, attempt, { unlessHeld: true });
     await commit(ctx, { writes: [write], occurrences: [payoutMoved("payout.updated", before, after)] });
-    return { ctx, payout: after, api_key };
+    return { payout: after, begun: { ctx, api_key } };
   });
-  return pursue(started.ctx, started.payout, transfers, { api_key: started.api_key, how: "first" });
+  const { payout, begun } = started;
+  if (begun === null) return payout;
+  const { ctx, api_key } = begun;
+  const ended = await pursue(ctx, payout, transfers, { api_key, how: "first" });
+  if (ended.status !== "failed") balance.spend(payout);
+  return ended;
 }
+
+/**
+ * True if the vendor reports a balance too small for a payout without an attempt. A restored database lacks
+ * earlier attempts, so the vendor must also have no transfer of it (OUT-14).
+ */
+async function isShort(payout: Payout, api_key: string, transfers: Transfers, balance: Balance): Promise<boolean> {
+  if (await balance.covers(api_key, payout)) return false;
+  return (await transfers.find(api_key, payout.id)).outcome === "none";
+}
+
+/** Fails the payout without an attempt, and without an e-mail to the partner. */
+async function failUnsent(ctx: ProgramCtx, before: Payout): Promise<Payout> {
+  const { write, after } = changePayout(ctx, before, { status: "failed", ...TOO_LITTLE }, { unlessHeld: true });
+  await commit(ctx, {
+    writes: [write],
+    occurrences: [payoutMoved("payout.updated", before, after)],
+    ownerMails: [{ kind: "payouts_held" }],
+  });
+  return after;
+}
+
+const TOO_LITTLE = {
+  failure_code: "balance_insufficient",
+  failure_message:
+    "The available balance at the payment provider is too small for this payout. Nothing was sent: add funds there, then pay it again.",
+};
 
 /** The connected account for which the payout was generated, even if the partner has another one by now. */
 async function frozenAccount(ctx: ProgramCtx, payout: Payout): Promise<string> {
@@ -87,18 +131,21 @@ function leaseFrom(ctx: ProgramCtx, transfers: Transfers): string {
 /**
  * Continues an open transfer. The process that moves `reconcile_at` forward holds it for the time of a lease; another
  * finds the row changed and skips it (null). With the owner's statement no transfer is sent, and the statement counts
- * if the transfer cannot be looked up.
+ * if the transfer cannot be looked up. During a hold of the partner (`isHeldNow`, as read with the payout) it is looked up
+ * alone, because the account behind the recipient may be another's by now (OUT-24).
  */
 export async function continueTransfer(
   ctx: ProgramCtx,
   payout: Payout,
   transfers: Transfers,
-  word?: Word,
+  { word, isHeldNow = false }: { word?: Word; isHeldNow?: boolean } = {},
 ): Promise<Payout | null> {
   const lease = leaseFrom(ctx, transfers);
+  const isSent = !word && !isHeldNow;
+  const isClaimed = and(held(ctx, payout), isSent ? sql`not ${isHeld(ctx)}` : undefined);
   try {
     await commit(ctx, {
-      writes: [{ statement: ctx.db.update(payouts).set({ reconcile_at: lease }).where(held(ctx, payout)), expect: 1 }],
+      writes: [{ statement: ctx.db.update(payouts).set({ reconcile_at: lease }).where(isClaimed), expect: 1 }],
       occurrences: [],
     });
   } catch (error) {
@@ -108,7 +155,7 @@ export async function continueTransfer(
   const leased = { ...payout, reconcile_at: lease };
   const key = await payingKey(ctx, transfers);
   if (typeof key !== "string") return conclude(ctx, leased, word ?? { ...key, outcome: "open", retry_after_ms: null });
-  return pursue(ctx, leased, transfers, { api_key: key, how: word ? "look" : "again", word });
+  return pursue(ctx, leased, transfers, { api_key: key, how: isSent ? "again" : "look", word });
 }
 
 /** `said`: by the owner. */
@@ -160,7 +207,7 @@ async function pursue(ctx: ProgramCtx, payout: Payout, transfers: Transfers, pur
  */
 async function askVendor(
   payout: Payout,
-  { frozen, standing, api_key, how }: Asking,
+  { frozen, standing, api_key, how, word }: Asking,
   transfers: Transfers,
 ): Promise<Verdict> {
   if (standing.is === "other_account") return { ...standing, outcome: "open" };
@@ -172,7 +219,7 @@ async function askVendor(
   if (standing.is === "unsure") return { ...standing, outcome: "open" };
   // The first attempt has not sent a transfer yet, so it may fail; the next one looks up as well.
   if (found.outcome === "unknown") return { ...found, outcome: isFirst && isHeldBy(found.code) ? "refused" : "open" };
-  if (how === "look") return NOT_SENT;
+  if (how === "look") return word ? NOT_SENT : ON_HOLD;
   const answer = await transfers.send(api_key, frozen.request, `${payout.id}:${payout.attempt}`);
   if (answer.outcome === "refused" || (answer.outcome === "made" && !answer.is_past)) return answer;
   if (answer.outcome === "made" || answer.worth_looking) {
@@ -188,6 +235,13 @@ const NOT_SENT: Verdict = {
   outcome: "open",
   code: "transfer_waits",
   message: "The payment provider can be reached again and has no transfer yet. It is sent within minutes.",
+  retry_after_ms: 0,
+};
+
+const ON_HOLD: Verdict = {
+  outcome: "open",
+  code: "payout_held",
+  message: "The partner's payouts are held, because their destination changed. It is sent after the hold.",
   retry_after_ms: 0,
 };
 
@@ -234,7 +288,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
   } catch (error) {
     if (error instanceof BalanceTooLarge && !("said" in verdict)) return conclude(ctx, payout, NOT_RECORDED);
     if (!(error instanceof CommitConflict)) throw error;
-    const [[now]] = await ctx.read(ctx.db.select().from(payouts).where(ownedPayout(ctx, payout.id)));
+    const [[now]] = await ctx.read(selectPayouts(ctx).where(ownedPayout(ctx, payout.id)));
     const reversed = verdict.outcome === "made" && now ? reversedOf(payout, now, verdict.transfer_id) : null;
     return reversed ? conclude(ctx, reversed, { ...TAKEN_BACK, outcome: "refused" }) : (now ?? payout);
   }

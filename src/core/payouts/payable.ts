@@ -1,4 +1,4 @@
-/** The payable commissions of a program, and their sums by partner and currency. */
+/** The payable commissions of a program, and their sums by partner, as earned or converted. */
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { THREE_DECIMALS, ZERO_DECIMALS } from "../../domain/currency.ts";
@@ -6,8 +6,10 @@ import { LARGEST_BALANCE } from "../../domain/money.ts";
 import { RELEASED } from "../../domain/payout.ts";
 import { iso } from "../../lib/time.ts";
 import type { Reader } from "../kernel/context.ts";
+import { partnerLacksDetails } from "../kernel/payout-details.ts";
 import { isSettled } from "../ledger/decisions.ts";
-import { partnerLacksDetails } from "./take-details.ts";
+import { contains, convertedSql, ratesTable, type Pricing } from "./exchange.ts";
+import { holdInForce } from "./hold.ts";
 
 export interface GenerationInput {
   /** Milliseconds. Stored on the payouts; commissions that rolled over from before it are paid as well. */
@@ -17,6 +19,8 @@ export interface GenerationInput {
   dry_run: boolean;
   /** Leaves out commissions that a payout canceled or returned after `period_end` can have contained, except debts. */
   spare_canceled?: boolean;
+  /** Skips partners without payout details. */
+  require_details?: boolean;
 }
 
 /** A range of partner ids, excluding `after`. */
@@ -42,7 +46,7 @@ export function isOfPeriod(alias: string, period_end: number | SQL): SQL {
  */
 export function dueOf(program_id: SQL, alias: string, { period_end, spare_canceled }: GenerationInput): SQL {
   const c = sql.raw(alias);
-  const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and x.currency = ${c}.currency
+  const canceled = sql`select 1 from payouts x where x.partner_id = ${c}.partner_id and ${contains("x", sql`${c}.currency`)}
     and x.status in ${literals(RELEASED)} and x.updated_at >= ${iso(period_end)} and ${isOfPeriod(alias, sql`x.period_end`)}`;
   // The literals are those of the partial index commissions_payable.
   return sql`${c}.program_id = ${program_id} and ${c}.status = 'approved' and ${c}.payout_id is null
@@ -63,38 +67,132 @@ export function payable(ctx: Reader, alias: string, input: GenerationInput): SQL
 }
 
 /**
- * Why the payable commissions `c` of one partner `p` and currency make no payout, null if they do. A payout is too
- * large if it would take the program's sum in payouts beyond the limit of a balance (PAY-22). That is looked up by
+ * Whether a sum would take the program's sum in payouts beyond the limit of a balance (PAY-22). That is looked up by
  * currency only if it is possible in any: otherwise a row for each partner would be read in vain.
  */
-export function skipReason(ctx: Reader): SQL {
-  const sum = sql.raw("sum(c.amount_cents)");
+function exceedsRoom(ctx: Reader, sum: SQL, currency: SQL): SQL {
   const room = (of: SQL) => sql`${literal(LARGEST_BALANCE)} - (select coalesce(max(b.amount_cents), 0) from balances b
     where b.program_id = ${ctx.programId} and b.partner_id = '' and ${of} and b.account = 'in_payout')`;
-  return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
-    when ${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = c.currency`)} then 'too_large'
-    when ${sum} < ${minimum(ctx)} then 'below_minimum' end`;
+  return sql`(${sum} > ${room(sql`true`)} and ${sum} > ${room(sql`b.currency = ${currency}`)})`;
 }
 
-/** `minimumIn` for the currency of the commissions `c`. SQLite computes the program's values once, not for each sum. */
-function minimum(ctx: Reader): SQL {
+interface Sum {
+  sum: SQL;
+  currency: SQL;
+  isTooLarge: SQL;
+}
+
+/** Why a sum of a partner `p` makes no payout, null if it does. */
+function skipReason(ctx: Reader, { require_details }: GenerationInput, { sum, currency, isTooLarge }: Sum): SQL {
+  return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
+    when ${isTooLarge} then 'too_large' when ${sum} < ${minimum(ctx, currency)} then 'below_minimum'
+     when p.tax_data_id is null and (select require_tax_data from programs where id = ${ctx.programId})
+       then 'tax_data_missing'
+     ${require_details ? sql`when ${partnerLacksDetails("p")} then 'details_missing'` : sql``} end`;
+}
+
+/** `minimumIn` for a currency. SQLite computes the program's values once, not for each sum. */
+function minimum(ctx: Reader, currency: SQL): SQL {
   const own = (value: SQL) => sql`(select ${value} from programs where id = ${ctx.programId})`;
   const units = (code: SQL) => sql`case when ${code} in ${literals([...ZERO_DECIMALS])} then 1
     when ${code} in ${literals([...THREE_DECIMALS])} then 1000 else 100 end`;
   const least = own(sql`min_payout_cents`);
   const ownUnits = own(units(sql`currency`));
-  return sql`case when c.currency = ${own(sql`currency`)} then ${least} else coalesce(
-      (select value from json_each(${own(sql`min_payouts`)}) where key = c.currency),
-      (2 * (${units(sql`c.currency`)}) * ${least} + ${ownUnits}) / (2 * ${ownUnits})) end`;
+  return sql`case when ${currency} = ${own(sql`currency`)} then ${least} else coalesce(
+      (select value from json_each(${own(sql`min_payouts`)}) where key = ${currency}),
+      (2 * (${units(currency)}) * ${least} + ${ownUnits}) / (2 * ${ownUnits})) end`;
 }
 
-/** The sums by partner and currency, each with its `skipReason`; disputed ones are separate sums, and skipped. */
-export function payableSums(ctx: Reader, input: GenerationInput, chunk?: Chunk): SQL {
+/** The most balances of partners that `canPrepare` looks at; with more of them it is true. */
+const MOST_BALANCES = 1_000;
+
+/**
+ * Whether a run can pay a partner, by the balances: in some currency one reaches the minimum. In a payout currency, whose
+ * sums need the rates, any amount does.
+ */
+export function canPrepare(ctx: Reader): SQL {
+  const owed = sql`(select partner_id, currency, amount_cents from balances where program_id = ${ctx.programId}
+    and partner_id > '' and account = 'payable' and amount_cents > 0 limit ${literal(MOST_BALANCES)})`;
+  return sql`(exists (select 1 from ${owed} b cross join partners p on p.id = b.partner_id
+      cross join programs g on g.id = ${ctx.programId}
+      where p.status <> 'invited' and (p.tax_data_id is not null or not g.require_tax_data)
+        and (g.payout_currency is not null or b.amount_cents >= ${minimum(ctx, sql.raw("b.currency"))}))
+    or (select count(*) from ${owed}) = ${literal(MOST_BALANCES)})`;
+}
+
+/** The columns of a partner `p` beside its sum. */
+function ofPartner(ctx: Reader): SQL {
+  return sql`p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
+      ${holdInForce(ctx, "p")} as held_until, p.updated_at as seen`;
+}
+
+/**
+ * The sums that make payouts, and with a `reason` those that do not: by partner and currency, or with a payout currency
+ * by partner. Disputed commissions are separate sums, and so are those that cannot be converted.
+ */
+export function payableSums(ctx: Reader, input: GenerationInput, pricing: Pricing, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
-  return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
-      count(*) as commission_count, p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
-      case when ${disputed("c")} then 'disputed' else ${skipReason(ctx)} end as reason
-    from commissions c cross join partners p on p.id = c.partner_id
-    where ${dueOf(ctx.programId, "c", input)} ${within}
+  const where = sql`where ${dueOf(ctx.programId, "c", input)} ${within}
     group by c.partner_id, c.currency, ${disputed("c")}`;
+  if (pricing.currency !== null) return convertedSums(ctx, input, { ...pricing, currency: pricing.currency }, where);
+  const [sum, currency] = [sql.raw("sum(c.amount_cents)"), sql.raw("c.currency")];
+  const reason = skipReason(ctx, input, { sum, currency, isTooLarge: exceedsRoom(ctx, sum, currency) });
+  return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
+      count(*) as commission_count, ${ofPartner(ctx)}, null as source_amounts,
+      case when ${disputed("c")} then 'disputed' else ${reason} end as reason
+    from commissions c cross join partners p on p.id = c.partner_id ${where}`;
+}
+
+/**
+ * Whether a row of `wholes` would take the unpaid payouts in the currency beyond the limit of a balance, though no balance
+ * has their sum: a wrong rate must not make sums that no page can show. The payouts are added up only if a run alone has
+ * a thousandth of it: otherwise they would be read in vain.
+ */
+function isBeyond(ctx: Reader, to: string): SQL {
+  const most = literal(LARGEST_BALANCE);
+  return sql`(abs(amount_cents) > ${most} or (reached > ${most} / 1000 and reached > ${most} - (
+    select coalesce(sum(o.amount_cents), 0) from payouts o
+    where o.program_id = ${ctx.programId} and o.status in ('pending', 'processing', 'failed') and o.currency = ${to})))`;
+}
+
+/**
+ * The sums in the payout currency, of the parts in every currency with a rate. The parts of sums beyond the limit are
+ * `too_large`, as earned.
+ */
+function convertedSums(ctx: Reader, input: GenerationInput, pricing: Pricing & { currency: string }, where: SQL): SQL {
+  const to = pricing.currency;
+  const earned = sql.raw("e.amount_cents");
+  const most = literal(LARGEST_BALANCE);
+  const size = sql.raw("abs(sum(t.converted_cents))");
+  const beyond = isBeyond(ctx, to);
+  const sum = sql.raw("w.amount_cents");
+  const reason = skipReason(ctx, input, { sum, currency: sql`${to}`, isTooLarge: sql.raw("false") });
+  return sql`with rates as materialized ${ratesTable(to, pricing.rates)},
+    earned as materialized (
+      select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
+        count(*) as commission_count, ${disputed("c")} as disputed
+      from commissions c ${where}),
+    parts as materialized (
+      select e.*, r.rate as rate, r.rate_source as rate_source, r.rate_at as rate_at,
+        ${convertedSql(earned, "r")} as converted_cents,
+        case when e.disputed then 'disputed' when r.rate is null then 'rate_missing'
+          when abs(${convertedSql(earned, "r")}) > ${most} or ${exceedsRoom(ctx, earned, sql.raw("e.currency"))}
+            then 'too_large' end as reason
+      from earned e left join rates r on r.currency = e.currency),
+    wholes as materialized (
+      select t.partner_id as partner_id, sum(t.converted_cents) as amount_cents,
+        sum(t.commission_count) as commission_count,
+        iif(max(t.currency <> ${to}), json_group_array(json_object('currency', t.currency, 'amount_cents', t.amount_cents,
+          'rate', t.rate, 'rate_source', t.rate_source, 'rate_at', t.rate_at, 'converted_cents', t.converted_cents)
+          order by t.currency), null) as source_amounts,
+        total(iif(${size} > ${most}, 0, ${size})) over (order by t.partner_id) as reached
+      from parts t where t.reason is null group by t.partner_id)
+    select w.partner_id as partner_id, ${to} as currency, w.amount_cents as amount_cents,
+      w.commission_count as commission_count, ${ofPartner(ctx)}, w.source_amounts as source_amounts, ${reason} as reason
+    from wholes w cross join partners p on p.id = w.partner_id where not ${beyond}
+    union all
+    select t.partner_id, t.currency, t.amount_cents, t.commission_count, ${ofPartner(ctx)}, null,
+      ifnull(t.reason, 'too_large')
+    from parts t cross join partners p on p.id = t.partner_id
+    where t.reason is not null or t.partner_id in (select partner_id from wholes where ${beyond})`;
 }

@@ -2,29 +2,36 @@ import { and, desc, eq, gte, lt, sql, type SQL } from "drizzle-orm";
 import { atMost, isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { commissions, payouts } from "../../db/schema.ts";
-import { canMove, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
+import type { PayoutMethod } from "../../domain/partner.ts";
+import { canMove, PAYABLE, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { isTimed, readPage } from "../kernel/list-page.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
-import { viewPayout, type PayoutView } from "../kernel/views.ts";
+import type { PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { unsettleReleased, unsettleReturned } from "../ledger/decisions.ts";
 import { settleChanged } from "../ledger/settle.ts";
+import { isHeld, payoutJson, refuseHeld, selectPayouts } from "./hold.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved, returnCommissions } from "./rows.ts";
 
-export interface PayoutFilter extends PageRequest {
+/** Selects payouts: those of the program that have all of these. */
+export interface PayoutMatch {
   status?: PayoutStatus | undefined;
+  method?: PayoutMethod | undefined;
+  currency?: string | undefined;
   partner_id?: string | undefined;
   /** Milliseconds; `to` is exclusive. */
   from?: number | undefined;
   to?: number | undefined;
 }
+
+export interface PayoutFilter extends PageRequest, PayoutMatch {}
 
 export interface PayoutWithCommissions {
   payout: Payout;
@@ -36,28 +43,37 @@ export interface PayoutWithCommissions {
 
 const MAX_COMMISSIONS = 1_000;
 
-const LIST = pagedList("payouts", "payout", payouts, viewPayout);
+const LIST = { name: "payouts", kind: "payout", table: payouts } as const;
 
 /** The program's payouts, newest first. */
 export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<PageOfTexts<PayoutView>> {
-  const conditions = and(
-    filter.partner_id === undefined
-      ? sql`${payouts.program_id} = ${ctx.programId}`
-      : alsoOfProgram(ctx, payouts.program_id),
-    filter.status === undefined ? undefined : sql`${payouts.status} = ${literal(filter.status)}`,
-    filter.partner_id === undefined ? undefined : eq(payouts.partner_id, filter.partner_id),
-    filter.from === undefined ? undefined : gte(payouts.created_at, iso(filter.from)),
-    filter.to === undefined ? undefined : lt(payouts.created_at, iso(filter.to)),
+  const { status, method, currency, partner_id } = filter;
+  const narrowed = [method, currency, partner_id].some((one) => one !== undefined) || isTimed(filter);
+  return readPage<PayoutView>(ctx, { ...LIST, row: payoutJson(ctx) }, filter, {
+    ...{ conditions: matchPayouts(ctx, filter), state: status, narrowed },
+  });
+}
+
+export function matchPayouts(
+  ctx: Reader,
+  { status, method, currency, partner_id, from, to }: PayoutMatch,
+): SQL | undefined {
+  return and(
+    partner_id === undefined ? sql`${payouts.program_id} = ${ctx.programId}` : alsoOfProgram(ctx, payouts.program_id),
+    status === undefined ? undefined : sql`${payouts.status} = ${literal(status)}`,
+    method === undefined ? undefined : sql`${payouts.method} = ${literal(method)}`,
+    currency === undefined ? undefined : eq(payouts.currency, currency),
+    partner_id === undefined ? undefined : eq(payouts.partner_id, partner_id),
+    from === undefined ? undefined : gte(payouts.created_at, iso(from)),
+    to === undefined ? undefined : lt(payouts.created_at, iso(to)),
   );
-  const narrowed = filter.partner_id !== undefined || isTimed(filter);
-  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
 }
 
 /** One payout with its commissions; a canceled or returned one has no commissions. */
 export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
   const [{ program }, [payout], rows] = await prove(
     caller,
-    caller.db.select().from(payouts).where(ownedPayout(caller, id)),
+    selectPayouts(caller).where(ownedPayout(caller, id)),
     caller.db
       .select()
       .from(commissions)
@@ -69,20 +85,15 @@ export async function getPayout(caller: Caller, id: string): Promise<PayoutWithC
   return { payout, commissions: rows, program };
 }
 
-/** These payouts in this order, without their commissions. @throws `not_found` if one of them is not the program's. */
-export async function getPayouts(ctx: Reader, ids: readonly string[]): Promise<Payout[]> {
+/** Those of these payouts that the program has, without their commissions, oldest first. */
+export async function findPayouts(ctx: Reader, ids: readonly string[]): Promise<Payout[]> {
   const [rows] = await ctx.read(
-    ctx.db
-      .select()
-      .from(payouts)
-      .where(sql`${isOneOf(payouts.id, ids)} and ${alsoOfProgram(ctx, payouts.program_id)}`),
+    selectPayouts(ctx)
+      .where(sql`${isOneOf(payouts.id, ids)} and ${alsoOfProgram(ctx, payouts.program_id)}`)
+      .orderBy(payouts.id)
+      .limit(atMost(ids.length)),
   );
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => {
-    const payout = byId.get(id);
-    if (!payout) throw notFound("payout");
-    return payout;
-  });
+  return rows;
 }
 
 /** `pending → paid` by hand (OUT-4), paid in another way; `reference` is the owner's reference of that payment. */
@@ -171,12 +182,14 @@ async function movePayout(
   plan: (move: Move) => MovePlan,
 ): Promise<Payout> {
   const { ctx, after, released } = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+    const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
     if (!before) throw notFound("payout");
     requireMove(before, move);
+    if (move === "mark_paid") refuseHeld(before);
     const event_id = newId("event", ctx.now);
     const { changes, writes, selected, type, mailsAbout = [], released } = plan({ ctx, before, event_id });
-    const { write, after } = changePayout(ctx, before, { status: PAYOUT_MOVES[move].to, ...changes });
+    const payout_changes = { status: PAYOUT_MOVES[move].to, ...changes };
+    const { write, after } = changePayout(ctx, before, payout_changes, { unlessHeld: move === "mark_paid" });
     await commit(ctx, {
       writes: [write, ...writes],
       occurrences: [{ ...payoutMoved(type, before, after), id: event_id }],
@@ -194,17 +207,22 @@ export function requireMove(payout: Payout, move: PayoutMove): void {
   if (canMove(payout.status, move)) return;
   throw new AppError(
     "invalid_transition",
-    `A payout with the status ${payout.status} cannot become ${PAYOUT_MOVES[move].to} this way.`,
+    `This payout is ${payout.status}. Only ${PAYOUT_MOVES[move].from.join(" or ")} payouts can be changed to ${PAYOUT_MOVES[move].to}.`,
   );
 }
 
-/** The compare-and-set of every change of a payout, on its status and the instant of its last change. */
+/**
+ * The compare-and-set of every change of a payout, on its status and the instant of its last change. With `unlessHeld` it
+ * loses its race if the partner's hold begins before it.
+ */
 export function changePayout(
   ctx: ProgramCtx,
   before: Payout,
   changes: Partial<Payout>,
+  { unlessHeld }: { unlessHeld: boolean },
 ): { write: Write; after: Payout } {
   const patch = { ...changes, updated_at: nextStamp(before.updated_at, ctx.now) };
+  const held_until = PAYABLE.some((status) => status === (patch.status ?? before.status)) ? before.held_until : null;
   const write = {
     statement: ctx.db
       .update(payouts)
@@ -214,11 +232,12 @@ export function changePayout(
           ownedPayout(ctx, before.id),
           sql`${payouts.status} = ${literal(before.status)}`,
           eq(payouts.updated_at, before.updated_at),
+          unlessHeld ? sql`not ${isHeld(ctx)}` : undefined,
         ),
       ),
     expect: 1,
   };
-  return { write, after: { ...before, ...patch } };
+  return { write, after: { ...before, ...patch, held_until } };
 }
 
 export function ownedPayout(ctx: Reader, id: string) {

@@ -6,6 +6,7 @@ import { detailOf, maskDetail, recipientOf, type Recipient, type RecipientSource
 import type { Sealed } from "../../lib/seal.ts";
 import type { BaseCtx, Reader } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
+import { selectPayouts } from "./hold.ts";
 import { openDetails, type SealedDetails } from "../kernel/sealed-details.ts";
 
 const placeOf = (payout_id: string) => ({ table: "payouts", column: "recipient_sealed", row: payout_id }) as const;
@@ -47,9 +48,7 @@ export interface RecipientChange {
 export async function readRecipientChange(ctx: Reader, payout: Payout): Promise<RecipientChange | null> {
   if (payout.recipient === null) return null;
   const [[before]] = await ctx.read(
-    ctx.db
-      .select()
-      .from(payouts)
+    selectPayouts(ctx)
       .where(
         sql`${payouts.partner_id} = ${payout.partner_id} and ${payouts.id} < ${payout.id} and ${payouts.recipient} is not null
           and ${payouts.status} <> 'canceled' and +${payouts.program_id} = ${ctx.programId}`,

@@ -9,10 +9,11 @@ import { eventIds, type Occurrence, type SelectedOccurrences, type Write } from 
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Changes } from "../../domain/actor.ts";
 import type { EventPayloads } from "../../domain/event.ts";
-import type { Payout } from "../kernel/rows.ts";
+import type { Payout, PayoutRow } from "../kernel/rows.ts";
 import type { MailsAbout } from "../kernel/notices.ts";
 import { viewPayout } from "../kernel/views.ts";
 import { laterStamp, movedCommissions } from "../ledger/commission-rows.ts";
+import { payoutJson } from "./hold.ts";
 
 /** A payout's audit event. `payout.updated` reports the other moves, and is not sent (HOOK-15). */
 export function payoutMoved(
@@ -30,7 +31,7 @@ export function payoutMoved(
 }
 
 /** The payload of a payout's events; `reference` and `failure_code` are in those that can set them. */
-function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
+function payoutPayload(payout: PayoutRow): EventPayloads["payout.generated"] {
   return {
     payout_id: payout.id,
     partner_id: payout.partner_id,
@@ -47,6 +48,7 @@ function payoutPayload(payout: Payout): EventPayloads["payout.generated"] {
  * sent.
  */
 export function movedPayouts(
+  ctx: Pick<ProgramCtx, "now">,
   type: "payout.updated" | "payout.paid",
   which: SQL,
   changes: Changes,
@@ -54,7 +56,7 @@ export function movedPayouts(
 ): SelectedOccurrences {
   const from = sql`from payouts p where ${which}`;
   if (type === "payout.updated") return { type, changes, id, payload: MOVED_PAYLOAD, from };
-  return { type, changes, id, payload: MOVED_PAYLOAD, outbound: { event: type, data: DATA }, from };
+  return { type, changes, id, payload: MOVED_PAYLOAD, outbound: { event: type, data: payoutJson(ctx, "p") }, from };
 }
 
 /** E-mails to the partners of the payouts `p` that `which` selects; for a failed payout one for each attempt. */
@@ -67,24 +69,23 @@ export function mailsAboutPayouts(kind: PayoutMail, which: SQL): MailsAbout {
   };
 }
 
-function movedPayload(payout: Payout) {
+function movedPayload(payout: PayoutRow) {
   return { ...payoutPayload(payout), reference: payout.reference, failure_code: payout.failure_code };
 }
 
 /** `payout.generated` for each of the payouts `p` that `which` selects, as the API would return them. */
-export function generatedOccurrences(which: SQL, id: SQL): SelectedOccurrences {
+export function generatedOccurrences(ctx: Pick<ProgramCtx, "now">, which: SQL, id: SQL): SelectedOccurrences {
   return {
     type: "payout.generated",
     id,
     payload: PAYLOAD,
-    outbound: { event: "payout.generated", data: DATA },
+    outbound: { event: "payout.generated", data: payoutJson(ctx, "p") },
     from: sql`from payouts p where ${which}`,
   };
 }
 
 const PAYLOAD = jsonOf(payouts, payoutPayload);
 const MOVED_PAYLOAD = jsonOf(payouts, movedPayload);
-const DATA = jsonOf(payouts, viewPayout);
 
 /**
  * Paying sets the commissions of the payouts to `paid` in the same transaction (OUT-4): the write, which must find every

@@ -1,9 +1,9 @@
-import { payouts } from "../../db/schema.ts";
 import { isHeldBy, mayBeLeased } from "../../domain/payout.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
+import { selectPayouts } from "./hold.ts";
 import { continueTransfer, type Word } from "./pay.ts";
 import { ownedPayout, requireMove } from "./payouts.ts";
 
@@ -26,13 +26,13 @@ export async function resolveTransfer(
   transfers: Transfers,
 ): Promise<Payout> {
   if (made && reference === null) throw invalidField("reference", "Give the transfer's id at the payment provider.");
-  const [ctx, [before]] = await prove(caller, caller.db.select().from(payouts).where(ownedPayout(caller, id)));
+  const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
   if (!before) throw notFound("payout");
   requireMove(before, made ? "said_made" : "said_not_made");
   if (!isHeldBy(before.failure_code ?? "")) throw new AppError("invalid_transition", LEARNS);
   if (mayBeLeased(Date.parse(before.reconcile_at ?? ""), ctx.now)) throw new AppError("invalid_transition", ASKING);
   const word: Word = made ? { outcome: "made", transfer_id: reference ?? "", said: true } : NOT_MADE;
-  const after = await continueTransfer(ctx, before, transfers, word);
+  const after = await continueTransfer(ctx, before, transfers, { word });
   if (!after) throw new AppError("invalid_transition", ASKING);
   return after;
 }

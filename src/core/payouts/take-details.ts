@@ -1,12 +1,10 @@
 /** Pending payouts without payout details, which receive the partner's when they are added (OUT-18). */
 import { sql, type SQL } from "drizzle-orm";
 import { atMost, isOneOf, literal } from "../../db/client.ts";
-import { joinParts } from "../../db/parts.ts";
 import { amount, selectRows, text, whole } from "../../db/rows.ts";
 import { partners, payouts } from "../../db/schema.ts";
 import type { Cents } from "../../domain/money.ts";
-import { PAYOUT_METHODS, type PayoutMethod } from "../../domain/partner.ts";
-import { COLUMN_OF } from "../../domain/payout-details.ts";
+import type { PayoutMethod } from "../../domain/partner.ts";
 import { detailOf, shownRecipient, type Recipient } from "../../domain/recipient.ts";
 import { nextStamp } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
@@ -14,6 +12,7 @@ import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Partner, Payout } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
+import { selectPayouts } from "./hold.ts";
 import { currentRecipient, sealRecipient } from "./recipient.ts";
 import { payoutMoved } from "./rows.ts";
 
@@ -27,15 +26,6 @@ const WITHOUT_DETAILS = sql`status = 'pending' and recipient is null`;
 export function isWithoutDetails(alias: string): SQL {
   const p = sql.raw(alias);
   return sql`(${p}.status = 'pending' and ${p}.recipient is null)`;
-}
-
-/** Whether a payout made now for the partner `p` would have no payout details. */
-export function partnerLacksDetails(alias: string): SQL {
-  const p = sql.raw(alias);
-  const cases = PAYOUT_METHODS.map(
-    (method) => sql`when ${literal(method)} then ${p}.${sql.raw(COLUMN_OF[method])} is null`,
-  );
-  return sql`(case ${p}.payout_method ${joinParts(cases, sql` `, PAYOUT_METHODS.length)} else 1 end)`;
 }
 
 /** Further writes of a commit that adds payout details. */
@@ -69,9 +59,7 @@ export async function takeDetails(ctx: ProgramCtx, changed: readonly Partner[]):
   const waiting = sql`from payouts indexed by payouts_without_details
     where ${isOneOf(sql`partner_id`, [...byId.keys()])} and ${WITHOUT_DETAILS}`;
   const [rows] = await ctx.read(
-    ctx.db
-      .select()
-      .from(payouts)
+    selectPayouts(ctx)
       .where(sql`id in (select id ${waiting} limit ${literal(PAYOUTS_AT_ONCE)}) and +program_id = ${ctx.programId}`)
       .orderBy(payouts.id)
       .limit(atMost(PAYOUTS_AT_ONCE)),

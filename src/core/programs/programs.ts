@@ -15,6 +15,7 @@ import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
+import { openDebtorIban, sealDebtorIban } from "../kernel/debtor.ts";
 import { forProgram, prove, type BaseCtx, type Caller, type Ctx, type ProgramCtx } from "../kernel/context.ts";
 import type { Holder } from "../kernel/key-lookup.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
@@ -39,6 +40,9 @@ export interface ProgramInput {
   currency?: string | undefined;
   live_only: boolean;
 }
+
+/** Settings that have a meaning only together (PAGE-30). */
+export const OF_CURRENCY = ["currency", "min_payout_cents", "min_payouts"] as const;
 
 /** Settings in clear; secrets are sealed, null deletes one. `apply_from` applies to `default_commission_pct`. */
 export type ProgramPatch = SecretPatch & PatchOf<ProgramColumns, typeof PROGRAM> & ApplyFrom;
@@ -76,10 +80,24 @@ export async function createProgram(ctx: Ctx, input: ProgramInput): Promise<Prog
     terms: null,
     terms_version: 0,
     sale_amounts: "shown",
+    partner_links: false,
     assets: null,
     default_group_id: firstGroupOf(id),
     payments_compared: 0,
     min_payouts: {},
+    payout_currency: null,
+    debtor_name: null,
+    debtor_iban: null,
+    debtor_iban_sealed: null,
+    debtor_bic: null,
+    self_billing: "off",
+    self_billing_prefix: "",
+    payer_name: null,
+    payer_address: null,
+    payer_country: null,
+    payer_tax_id: null,
+    require_tax_data: false,
+    payout_change_hold_days: 3,
     shard: ctx.shard,
     ...columns,
     created_at: stamp,
@@ -107,8 +125,15 @@ export async function getProgram(caller: Caller): Promise<Program> {
   return program;
 }
 
+/** @throws `forbidden` for a key without the scope of a setting (ACCESS-11, ACCESS-13) */
+function requireScopes(ctx: ProgramCtx, patch: ProgramPatch): void {
+  if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
+  const isOfPayouts = patch.auto_approve_days !== undefined || patch.payout_change_hold_days !== undefined;
+  if (isOfPayouts) requireScope(ctx, "payouts");
+}
+
 /**
- * Changes settings; secrets need the scope `keys`, and approval by time needs `payouts` (ACCESS-13). A patch without
+ * Changes settings; secrets need the scope `keys`, approval by time and holds need `payouts` (ACCESS-13). A patch without
  * changes is not written. @throws `validation_failed` for another currency once a commission or a lead exists (PROG-3),
  * even if the first one arrives at the same moment.
  * @throws {StaleChange} if the stored values differ from `shown`, the values of the submitted form (PAGE-30).
@@ -128,12 +153,11 @@ export async function updateProgram(
     const always = apply_from === undefined ? [] : ["default_commission_pct"];
     const patch: typeof given = pickChanged(before, given, {
       shown,
-      together: [["currency", "min_payout_cents", "min_payouts"]],
+      together: [OF_CURRENCY],
       always,
     });
-    if (SECRET_SETTINGS.some(({ setting }) => patch[setting] !== undefined)) requireScope(ctx, "keys");
-    if (patch.auto_approve_days !== undefined) requireScope(ctx, "payouts");
-    const changes = changedSettings(before, patch);
+    requireScopes(ctx, patch);
+    const changes = await withSealedIban(ctx, before, changedSettings(before, patch));
     const secrets = await changedSecrets(ctx, before, patch);
     const from = appliedFrom(ctx, apply_from, patch.default_commission_pct !== undefined);
     await refuseTakenSlug(ctx, changes.slug);
@@ -189,6 +213,18 @@ function refuseOwnMinimum({ currency, min_payouts }: Program): void {
   if (!Object.hasOwn(min_payouts, currency)) return;
   throw invalidField(`min_payouts.${currency}`, "This is the program's currency: its minimum is min_payout_cents.");
 }
+
+/** @throws `validation_failed` naming the missing data of the payer while `self_billing` is on (OUT-34) */
+function refuseUnnamedPayer(program: Program): void {
+  if (program.self_billing === "off") return;
+  const missing = PAYER_FIELDS.filter((field) => program[field] === null);
+  if (missing.length === 0) return;
+  throw new AppError("validation_failed", "Self-billing needs the payer's data.", {
+    details: missing.map((path) => ({ path, message: "Self-billing invoices need this." })),
+  });
+}
+
+const PAYER_FIELDS = ["payer_name", "payer_address", "payer_country"] as const;
 
 /** Looks for the slug in other databases; the index checks this one. @throws `already_exists` */
 async function refuseTakenSlug(ctx: ProgramCtx, slug: string | null | undefined): Promise<void> {
@@ -280,6 +316,21 @@ async function newApiKey(ctx: Pick<BaseCtx, "now" | "shard">) {
   return { api_key, columns };
 }
 
+/**
+ * The changes with the debtor's IBAN sealed; without it if it is the stored one. @throws `validation_failed` for a masked
+ * text that is not that of the stored one
+ */
+async function withSealedIban(
+  ctx: ProgramCtx,
+  before: Program,
+  { debtor_iban, ...changes }: Partial<ProgramColumns>,
+): Promise<Partial<ProgramColumns>> {
+  if (debtor_iban === undefined) return changes;
+  if (debtor_iban?.includes("*")) throw invalidField("debtor_iban", "Give the whole IBAN.");
+  if (debtor_iban !== null && debtor_iban === (await openDebtorIban(ctx, before))) return changes;
+  return { ...changes, ...(await sealDebtorIban(ctx, before.id, debtor_iban)) };
+}
+
 /** The given settings that differ, and the next version of changed terms; without secrets. @throws `validation_failed` */
 function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramColumns> {
   const values = Object.entries(given).filter(([name, value]) => {
@@ -288,6 +339,7 @@ function changedSettings(before: Program, given: ProgramPatch): Partial<ProgramC
   });
   const changes: Partial<ProgramColumns> = Object.fromEntries(values);
   refuseOwnMinimum({ ...before, ...changes });
+  refuseUnnamedPayer({ ...before, ...changes });
   return changes.terms === undefined ? changes : { ...changes, terms_version: before.terms_version + 1 };
 }
 

@@ -58,6 +58,8 @@ export interface SimulationInput extends ApplyFrom {
   /** The flow to add; with `flow_id`, the changes of that flow. */
   flow?: SimulatedFlow | undefined;
   flow_id?: string | undefined;
+  /** Further new flows beside a new one; among equal priorities each is tried after those before it. */
+  further?: readonly SimulatedFlow[] | undefined;
   /**
    * A rate instead of a flow: a partner's or a group's (null: the next one in the order), or the program's. With both
    * ids, the partner moves to the group.
@@ -100,7 +102,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
     selectGroups(caller),
   );
   const { apply_from: from = "" } = appliedFrom(ctx, apply_from, true);
-  const rule = ((): ChangedRule => {
+  const rules = ((): ChangedRule[] => {
     const { partner_id, group_id, commission_pct, default_commission_pct } = input;
     if (partner_id !== undefined) {
       if (!partner) throw notFound("partner");
@@ -112,17 +114,19 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
       };
       const group = all.find(({ id }) => id === rules.group_id);
       if (!group) throw notFound("group");
-      return { source: "partner", partner_id, rules, group, applied };
+      return [{ source: "partner", partner_id, rules, group, applied }];
     }
     if (group_id !== undefined) {
       const group = all.find(({ id }) => id === group_id);
       if (!group) throw notFound("group");
-      return { source: "group", rules: { ...group, commission_pct: commission_pct ?? null } };
+      return [{ source: "group", rules: { ...group, commission_pct: commission_pct ?? null } }];
     }
-    if (default_commission_pct === undefined) return { source: "flow", flow: changedFlow(ctx, current, input) };
-    return { source: "program", rules: { ...ctx.program, default_commission_pct } };
+    if (default_commission_pct === undefined) {
+      return changedFlows(ctx, current, input).map((flow) => ({ source: "flow", flow }));
+    }
+    return [{ source: "program", rules: { ...ctx.program, default_commission_pct } }];
   })();
-  const { previewed, more } = await previewApplied(ctx, rule, from, Math.min(input.last, MOST_APPLIED));
+  const { previewed, more } = await previewApplied(ctx, rules, from, Math.min(input.last, MOST_APPLIED));
   const result = previewed.map(({ compared, decision }): SimulatedPayment => {
     if (!decision) return simulated(compared);
     const { record, state } = decision;
@@ -146,7 +150,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
 export async function simulateFlow(caller: Caller, input: SimulationInput): Promise<Simulation> {
   if (input.apply_from !== undefined) return simulateApplied(caller, input, input.apply_from);
   const most = sql`max((select payments_compared from programs where id = ${caller.programId}),
-    ${paymentsCompared(input.flow?.conditions ?? [])})`;
+    ${paymentsCompared([input.flow ?? {}, ...(input.further ?? [])].flatMap(({ conditions = [] }) => conditions))})`;
   const last = sql`min(${literal(input.last)}, ${literal(MOST_COUNTED)} / max(1, ${most}))`;
   const [ctx, rows, current, kept, all] = await prove(
     caller,
@@ -179,7 +183,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
     selectNewestRules(caller, input.last),
     selectGroups(caller),
   );
-  const changed = changedFlow(ctx, current, input);
+  const changed = changedFlows(ctx, current, input);
   const past = Map.groupBy(parseRules(kept), ({ partner_id }) => partner_id);
   const looked = rows.slice(0, Number(rows[0]?.last ?? 0));
   const result = looked.map(({ compared, made, status, slug, group_id, ...row }): SimulatedPayment => {
@@ -208,7 +212,7 @@ export async function simulateFlow(caller: Caller, input: SimulationInput): Prom
         currency: rule.lead_currency ?? state.currency,
       };
     };
-    const after = by([...rules.flows.filter((flow) => flow.id !== changed.id), changed]);
+    const after = by([...rules.flows.filter(({ id: own }) => !changed.some((flow) => flow.id === own)), ...changed]);
     return simulated(compared, { before: by(rules.flows), after });
   });
   return sumUp(ctx, result, rows.length > looked.length);
@@ -231,8 +235,21 @@ function countedWith(caller: Reader, most: SQL): SQL<string> {
   return sql`(select json_group_array(json(${COUNTED_PAYMENT})) from payments q where q.id in (${counted}))`;
 }
 
+/** The changed flow and the further new ones. @throws `validation_failed` if one is senseless */
+function changedFlows(ctx: ProgramCtx, current: Flow[], { further = [], ...input }: SimulationInput): Flow[] {
+  const flows = [changedFlow(ctx, current, input)];
+  for (const [i, flow] of further.entries()) {
+    flows.push({ ...changedFlow(ctx, [...current, ...flows], { flow }), id: `${NEW_FLOW.id}_${i + 2}` });
+  }
+  return flows;
+}
+
 /** The flow after the change, as POST or PATCH would store it. @throws `validation_failed` if it is senseless */
-function changedFlow(ctx: ProgramCtx, current: Flow[], { flow = {}, flow_id }: SimulationInput): Flow {
+function changedFlow(
+  ctx: ProgramCtx,
+  current: Flow[],
+  { flow = {}, flow_id }: Pick<SimulationInput, "flow" | "flow_id">,
+): Flow {
   const existing = current.find(({ id }) => id === flow_id);
   if (flow_id !== undefined && !existing) throw notFound("flow");
   if (!existing && current.length >= MAX_FLOWS) {

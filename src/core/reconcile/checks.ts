@@ -2,13 +2,15 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal, literals } from "../../db/client.ts";
 import { amount, nullable, selectRows, text, textOf, whole, type Columns } from "../../db/rows.ts";
-import { NOTHING, type Cents } from "../../domain/money.ts";
+import { convert, type SourceAmount } from "../../domain/exchange.ts";
+import { NOTHING, sumWithin, type Cents } from "../../domain/money.ts";
 import { hasReleased, RELEASED, type PayoutStatus } from "../../domain/payout.ts";
 import type { Check, Difference, Figures } from "../../domain/reconciliation.ts";
 import { firstIdAt } from "../../lib/id.ts";
 import { MINUTE } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
+import { parseSources } from "../payouts/exchange.ts";
 import { ACCOUNT, COUNTED_IN } from "../ledger/journal.ts";
 
 /** A partner with more entries is checked in slices (`core/reconcile/walk.ts`). */
@@ -163,12 +165,14 @@ export function uncomparedPartners(rows: readonly BalanceRow[]): string[] {
     .toSorted();
 }
 
-interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" | "amount_cents"> {
+interface PayoutSums extends Pick<Payout, "id" | "status" | "commission_count" | "amount_cents" | "currency"> {
+  source_amounts: string | null;
   commissions: number;
-  summed_cents: Cents;
+  /** The sums of its commissions and of its entries by currency, as JSON objects. */
+  summed: string;
+  entered: string;
   /** The payout's commissions whose status does not match the payout's status. */
   other_status: number;
-  entered_cents: Cents;
 }
 
 const PAYOUT_SUMS: Columns<PayoutSums> = {
@@ -176,10 +180,12 @@ const PAYOUT_SUMS: Columns<PayoutSums> = {
   status: textOf<PayoutStatus>(),
   commission_count: whole,
   amount_cents: amount,
+  currency: text,
+  source_amounts: nullable(text),
   commissions: whole,
-  summed_cents: amount,
+  summed: text,
+  entered: text,
   other_status: whole,
-  entered_cents: amount,
 };
 
 /**
@@ -197,45 +203,98 @@ export function payoutSums(ctx: ProgramCtx, rows: readonly Payout[]) {
   const entered = sql`iif(e.to_account in ('in_payout', 'paid'), e.amount_cents, 0)
     - iif(e.from_account in ('in_payout', 'paid'), e.amount_cents, 0)`;
   const own = sql`from commissions c where c.payout_id = p.id`;
-  const inSpan = sql`select ${entered} as amount_cents, e.payout_id as payout_id from entries e
+  const inSpan = sql`select ${entered} as amount_cents, e.currency as currency, e.payout_id as payout_id from entries e
     where e.program_id = p.program_id and e.partner_id = p.partner_id
       and e.id >= s.value ->> 'from' and e.id < s.value ->> 'before' limit ${literal(ENTRIES_AT_ONCE)}`;
   return selectRows(
     ctx.db,
     PAYOUT_SUMS,
-    sql`select p.id as id, p.status as status, p.amount_cents as amount_cents,
-      p.commission_count as commission_count, (select count(*) ${own}) as commissions,
-      (select coalesce(sum(c.amount_cents), 0) ${own}) as summed_cents,
+    sql`select p.id as id, p.status as status, p.amount_cents as amount_cents, p.currency as currency,
+      p.source_amounts as source_amounts, p.commission_count as commission_count,
+      (select count(*) ${own}) as commissions,
+      (select json_group_object(currency, cents) from (
+        select c.currency as currency, sum(c.amount_cents) as cents ${own} group by 1)) as summed,
       (select count(*) ${own} and c.status <> iif(p.status = 'paid', 'paid', 'approved')) as other_status,
       iif(p.status in ${literals(RELEASED)},
-        (select iif(count(*) < ${literal(ENTRIES_AT_ONCE)},
-          coalesce(sum(iif(payout_id = p.id, amount_cents, 0)), 0), 0) from (${inSpan})),
-        (select coalesce(sum(${entered}), 0) from commissions c cross join entries e on e.commission_id = c.id
-          where c.payout_id = p.id and e.payout_id = c.payout_id)) as entered_cents
+        (select json_group_object(currency, cents) from (
+          select currency, sum(iif(payout_id = p.id, amount_cents, 0)) as cents, sum(count(*)) over () as n
+          from (${inSpan}) group by 1) where n < ${literal(ENTRIES_AT_ONCE)}),
+        (select json_group_object(currency, cents) from (
+          select e.currency as currency, sum(${entered}) as cents
+          from commissions c cross join entries e on e.commission_id = c.id
+          where c.payout_id = p.id and e.payout_id = c.payout_id group by 1))) as entered
     from json_each(${JSON.stringify(spans)}) s cross join payouts p on p.id = s.value ->> 'id'`,
   );
 }
 
-/** A payout's amount equals the sum of its commissions and of its entries; one that has released them has neither. */
+/**
+ * A payout's amount equals the sum of its commissions and of its entries; one that has released them has neither. If they
+ * were converted, that holds for each currency, and the amount equals the sum of the conversions.
+ */
 export function payoutFindings(rows: readonly PayoutSums[]): Difference[] {
   return rows.flatMap((row) => {
     const isReleased = hasReleased(row.status);
-    const amount_cents = isReleased ? NOTHING : row.amount_cents;
+    const sources = parseSources(row.source_amounts);
+    const earned = sources?.map(({ currency, amount_cents }) => [currency, amount_cents] as const);
+    const sums = isReleased ? [] : (earned ?? [[row.currency, row.amount_cents] as const]);
+    const summed = inEach(row, sums, row.summed, "amount_cents");
+    const entered = inEach(row, sums, row.entered, "entered_cents");
+    const converted = conversions(row, sources);
+    const [commission_count, commissions] = [isReleased ? 0 : row.commission_count, row.commissions];
     const expected = {
-      amount_cents,
-      commission_count: isReleased ? 0 : row.commission_count,
+      ...summed.expected,
+      commission_count,
       other_status: 0,
-      entered_cents: amount_cents,
+      ...entered.expected,
+      ...converted.expected,
     };
     const found = {
-      amount_cents: row.summed_cents,
-      commission_count: row.commissions,
-      other_status: row.other_status,
-      entered_cents: row.entered_cents,
+      ...summed.found,
+      ...{ commission_count: commissions, other_status: row.other_status },
+      ...entered.found,
+      ...converted.found,
     };
     if (JSON.stringify(expected) === JSON.stringify(found)) return [];
     return [{ check: "payout", subject: row.id, expected, found }];
   });
+}
+
+/** The sums of a payout by currency: of one as earned under the plain name, of others after their currency. */
+function inEach(
+  { currency: own, source_amounts }: PayoutSums,
+  sums: readonly (readonly [string, Cents])[],
+  json: string,
+  name: string,
+): { expected: Figures; found: Figures } {
+  const [expected, found] = [new Map<string, unknown>(sums), new Map(Object.entries(JSON.parse(json) as Figures))];
+  const plain = source_amounts === null ? [own] : [];
+  const currencies = [...new Set([...plain, ...expected.keys(), ...found.keys()])].toSorted();
+  const figures = (of: ReadonlyMap<string, unknown>): Figures =>
+    Object.fromEntries(
+      currencies.map((code) => [plain.includes(code) ? name : `${code} ${name}`, of.get(code) ?? NOTHING]),
+    );
+  return { expected: figures(expected), found: figures(found) };
+}
+
+/** Compares the stored conversions with those computed again; a payout as earned has an empty result. */
+function conversions(
+  { currency: to, amount_cents }: PayoutSums,
+  sources: readonly SourceAmount[] | null,
+): { expected: Figures; found: Figures } {
+  if (sources === null) return { expected: {}, found: {} };
+  const name = (code: string) => `${code} converted_cents`;
+  return {
+    expected: {
+      amount_cents,
+      ...Object.fromEntries(sources.map(({ currency, converted_cents }) => [name(currency), converted_cents])),
+    },
+    found: {
+      amount_cents: sumWithin(sources.map(({ converted_cents }) => converted_cents)),
+      ...Object.fromEntries(
+        sources.map((part) => [name(part.currency), convert(part.amount_cents, part.rate, part.currency, to)]),
+      ),
+    },
+  };
 }
 
 /** One difference for each subject, with the figures of all its rows in the order of their names. */

@@ -8,6 +8,7 @@ import type { AuditEventType, EventPayloads } from "../../domain/event.ts";
 import { HOUR, iso } from "../../lib/time.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { isWhole, KINDS, partsOf, TRANSFERS_AT_ONCE, type Kind, type Place, type Turn } from "./place.ts";
+import { selectPayouts } from "../payouts/hold.ts";
 
 /** Audit events of one step; each touches at most a commission and a payment, or a payout. */
 const EVENTS_AT_ONCE = 6;
@@ -127,13 +128,10 @@ export function sizesOf(ctx: ProgramCtx) {
 }
 
 export function payoutsAmong(ctx: ProgramCtx, ids: readonly string[]) {
-  return ctx.db
-    .select()
-    .from(payouts)
-    .where(
-      sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)}))
+  return selectPayouts(ctx).where(
+    sql`${payouts.id} in (select value from json_each(${JSON.stringify(ids)}))
         and +${payouts.program_id} = ${ctx.program.id}`,
-    );
+  );
 }
 
 /** Counts the unclaimed deliveries to active endpoints that are overdue. The sweep delivers them. */

@@ -1,10 +1,11 @@
 import { and, eq, sql, type InferSelectModel, type SQL } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
+import { selectRows, whole, type Columns } from "../../db/rows.ts";
 import { partners, portalLinks, programMembers, programs, sessions } from "../../db/schema.ts";
 import { actors, type Actor } from "../../domain/actor.ts";
 import { shardOfProgram, shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
-import { DAY, HOUR, iso, MINUTE, nextStamp } from "../../lib/time.ts";
+import { DAY, HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
@@ -12,6 +13,7 @@ import { isKeyInForce } from "../kernel/key-lookup.ts";
 import type { Member, Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
 import { settleWaiting } from "../ledger/settle.ts";
+import { changePartnerRow } from "../partners/change-destination.ts";
 import { partnerChanged, wakeWaitingPayments } from "../partners/partners.ts";
 import { identityKey, type Audience, type Identity } from "./identities.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
@@ -48,7 +50,36 @@ export interface Session {
   member: Member | null;
   /** The limits of a portal link's session (EMBED-2); null for a session by a link to the address. */
   limited: "framed" | "own page" | null;
+  /** The team's waiting tasks; 0 in a partner's session. */
+  waiting: SessionWaiting;
 }
+
+/** Numbers beside the places of the navigation, from the stored counts. */
+export interface SessionWaiting {
+  /** Open claims. */
+  claims: number;
+  /** Pending applications. */
+  applications: number;
+  /** Payouts whose transfer failed. */
+  failed_payouts: number;
+}
+
+const WAITING: Columns<SessionWaiting> = { claims: whole, applications: whole, failed_payouts: whole };
+
+/** Selects one row: three stored counts of the program of a member's session. */
+function selectWaiting({ db }: BaseCtx, token_hash: string) {
+  const count = (list: string, state: string) => sql`coalesce((select c.count from list_counts c
+    where c.program_id = s.program_id and c.list = ${list} and c.state = ${state}), 0)`;
+  return selectRows(
+    db,
+    WAITING,
+    sql`select ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications,
+      ${count("payouts", "failed")} as failed_payouts
+    from sessions s where s.token_hash = ${token_hash} and s.audience = 'owner'`,
+  );
+}
+
+const NONE_WAITING: SessionWaiting = { claims: 0, applications: 0, failed_payouts: 0 };
 
 export interface SessionProof {
   email: string;
@@ -106,19 +137,10 @@ export async function openSession(base: BaseCtx, identity: Identity, proof: Sess
 /** Turns an invited partner active, else empty. The caller settles the waiting payments afterwards. */
 export function firstSignIn(ctx: ProgramCtx, partner: Partner | null): { writes: Write[]; occurrences: Occurrence[] } {
   if (partner?.status !== "invited") return { writes: [], occurrences: [] };
-  const activated: Partner = { ...partner, status: "active", updated_at: nextStamp(partner.updated_at, ctx.now) };
+  const { write, after } = changePartnerRow(ctx, partner, { status: "active" });
   return {
-    writes: [
-      {
-        statement: ctx.db
-          .update(partners)
-          .set({ status: "active", updated_at: activated.updated_at })
-          .where(and(eq(partners.id, partner.id), eq(partners.updated_at, partner.updated_at))),
-        expect: 1,
-      },
-      { statement: wakeWaitingPayments(ctx, partner.id) },
-    ],
-    occurrences: [partnerChanged(partner, activated, null)],
+    writes: [write, { statement: wakeWaitingPayments(ctx, partner.id) }],
+    occurrences: [partnerChanged(partner, after, null)],
   };
 }
 
@@ -174,7 +196,7 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
   const of = (column: "program_id" | "partner_id" | "email") =>
     sql`(select ${sql.identifier(column)} from sessions where token_hash = ${token_hash}
       union all select ${sql.identifier(column)} from portal_links where session_hash = ${token_hash})`;
-  const [[own], [opened], [program], [partner], [member]] = await runBatch(ctx.db, [
+  const [[own], [opened], [program], [partner], [member], [waiting = NONE_WAITING]] = await runBatch(ctx.db, [
     ctx.db.select().from(sessions).where(live),
     ctx.db
       .select()
@@ -197,15 +219,16 @@ export async function readSession(base: BaseCtx, token: string): Promise<Session
       .where(
         sql`${programMembers.program_id} = ${of("program_id")} and lower(${programMembers.email}) = lower(${of("email")})`,
       ),
+    selectWaiting(ctx, token_hash),
   ]);
   const record = own ?? (opened && recordOf(opened, token_hash));
   if (!record || !program) return null;
   const limited = own || !opened ? null : opened.framed ? "framed" : "own page";
   if (record.audience === "owner") {
-    return member ? { ctx, record, program, partner: null, member, limited } : null;
+    return member ? { ctx, record, program, partner: null, member, limited, waiting } : null;
   }
   if (!partner || partner.status === "deactivated" || partner.email.toLowerCase() !== record.email) return null;
-  return { ctx, record, program, partner, member: null, limited };
+  return { ctx, record, program, partner, member: null, limited, waiting };
 }
 
 function recordOf(link: InferSelectModel<typeof portalLinks>, token_hash: string): SessionRecord {

@@ -1,17 +1,40 @@
-import { and, eq, gt, sql } from "drizzle-orm";
-import { atMost } from "../../db/client.ts";
+import { and, desc, eq, getTableColumns, gt, sql } from "drizzle-orm";
+import { atMost, literal } from "../../db/client.ts";
 import { programs, webhookEndpoints } from "../../db/schema.ts";
 import { GIVEN_UP_AFTER_FAILURES, GIVEN_UP_AFTER_MS, isGivenUp } from "../../domain/endpoint-health.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import { forProgram, type Ctx } from "../kernel/context.ts";
+import { forProgram, type Ctx, type Reader } from "../kernel/context.ts";
 import type { Owner, Work } from "../kernel/work.ts";
 import type { Endpoint, Program } from "../kernel/rows.ts";
-import { endpointChanged } from "./endpoints.ts";
+import { endpointChanged, liveEndpoints } from "./endpoints.ts";
 import { programFields } from "../kernel/program-rows.ts";
 
 const ENDPOINTS_AT_ONCE = 50;
+
+/** How many of the newest deliveries of an endpoint are searched for a success. */
+const SEARCHED = 100;
+
+export interface EndpointWithHealth extends Endpoint {
+  /** The last success among the newest deliveries, if any. */
+  last_success: string | null;
+}
+
+/** The program's endpoints, or the one with this id, newest first, each with its last success. */
+export async function readEndpointHealth(ctx: Reader, id?: string): Promise<EndpointWithHealth[]> {
+  const last_success = sql<string | null>`(select max(d.completed_at) from (
+    select status, completed_at from deliveries where endpoint_id = webhook_endpoints.id order by id desc limit ${literal(SEARCHED)}) d
+    where d.status = 'succeeded')`;
+  const [rows] = await ctx.read(
+    ctx.db
+      .select({ ...getTableColumns(webhookEndpoints), last_success })
+      .from(webhookEndpoints)
+      .where(liveEndpoints(ctx, id))
+      .orderBy(desc(webhookEndpoints.id)),
+  );
+  return rows;
+}
 
 interface GivenUp extends Owner {
   program: Program;

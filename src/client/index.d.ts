@@ -79,12 +79,22 @@ type Routes = {
       200
     >;
   };
+  "/api/v1/partners/:id/release-hold": {
+    $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Partner, 200>;
+  };
   "/api/v1/partners/:id/invite": {
     $post: Json<{ param: { id: string }; json?: Nothing | undefined }, Partner, 200>;
   };
   "/api/v1/partners/:id/payout-details": {
     $get: Json<{ param: { id: string } }, PayoutDetails, 200>;
     $put: Json<{ param: { id: string }; json: PayoutDetailsSet }, PayoutDetails, 200>;
+  };
+  "/api/v1/partners/ask-payout-details": {
+    $post: Json<{ json?: PayoutDetailsAsk | undefined }, PayoutDetailsAsked, 200>;
+  };
+  "/api/v1/partners/:id/tax-data": {
+    $get: Json<{ param: { id: string } }, TaxData, 200>;
+    $put: Json<{ param: { id: string }; json: TaxDataSet }, TaxData, 200>;
   };
   "/api/v1/groups": {
     $post: Json<{ json: GroupCreate }, Group, 201>;
@@ -216,7 +226,10 @@ type Routes = {
             | "partner.updated"
             | "partner.deleted"
             | "partner.invited"
+            | "partner.hold_released"
             | "payout_details.read"
+            | "payout_details.asked"
+            | "tax_data.read"
             | "applications.received"
             | "applications.approved"
             | "applications.declined"
@@ -231,6 +244,7 @@ type Routes = {
             | "payout.paid"
             | "payout.returned"
             | "payout.exported"
+            | "exchange_rates.updated"
             | "list.exported"
             | "webhook.api"
             | "webhook.provider_a"
@@ -449,6 +463,20 @@ type Routes = {
   "/api/v1/payouts/exports/:id/cancel": {
     $post: Json<{ param: { id: string }; json?: Nothing | undefined }, PayoutExport, 200>;
   };
+  "/api/v1/payouts/exports/:id/results": {
+    $post: Json<{ param: { id: string }; query: { dry_run?: "true" | "false" | undefined } }, PayoutResults, 200>;
+  };
+  "/api/v1/payouts/:id/statement": {
+    $get: Json<
+      { param: { id: string }; query: { format?: "json" | "csv" | undefined; cursor?: string | undefined } },
+      Statement,
+      200
+    >;
+  };
+  "/api/v1/rates": {
+    $get: Json<{}, ExchangeRates, 200>;
+    $put: Json<{ json: ExchangeRatesSet }, ExchangeRates, 200>;
+  };
   "/api/v1/payouts": {
     $get: Json<
       {
@@ -457,6 +485,8 @@ type Routes = {
           per_page?: string | undefined;
           cursor?: string | undefined;
           status?: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned" | undefined;
+          method?: "wallet" | "provider_a" | "bank_transfer" | "crypto" | undefined;
+          currency?: string | undefined;
           partner_id?: string | undefined;
           from?: string | undefined;
           to?: string | undefined;
@@ -522,10 +552,19 @@ export type ProgramUpdate = {
         [name: string]: number;
       }
     | undefined;
+  payout_currency?: string | null | undefined;
+  self_billing?: "off" | "on" | undefined;
+  self_billing_prefix?: string | undefined;
+  payer_name?: string | null | undefined;
+  payer_address?: string | null | undefined;
+  payer_country?: string | null | undefined;
+  payer_tax_id?: string | null | undefined;
+  require_tax_data?: boolean | undefined;
   cookie_days?: number | undefined;
   attribution?: "last" | "first" | undefined;
   code_precedence?: "link" | "code" | undefined;
   auto_approve_days?: number | null | undefined;
+  payout_change_hold_days?: number | undefined;
   live_only?: boolean | undefined;
   brand_color?: string | null | undefined;
   time_zone?: string | undefined;
@@ -534,6 +573,7 @@ export type ProgramUpdate = {
   questions?: string[] | null | undefined;
   terms?: string | null | undefined;
   sale_amounts?: "shown" | "hidden" | undefined;
+  partner_links?: boolean | undefined;
   assets?:
     | {
         name: string;
@@ -542,6 +582,9 @@ export type ProgramUpdate = {
       }[]
     | null
     | undefined;
+  debtor_name?: string | null | undefined;
+  debtor_iban?: string | null | undefined;
+  debtor_bic?: string | null | undefined;
   apply_from?: string | undefined;
   provider_a_webhook_secret?: string | null | undefined;
   provider_b_webhook_secret?: string | null | undefined;
@@ -600,6 +643,19 @@ export type PayoutDetailsSet = {
   bsb?: string | null | undefined;
   network?: string | null | undefined;
   address?: string | null | undefined;
+};
+
+export type PayoutDetailsAsk = {
+  ids?: string[] | undefined;
+};
+
+export type TaxDataSet = {
+  legal_name: string;
+  address: string;
+  country: string;
+  kind: "business" | "private";
+  tax_id?: string | null | undefined;
+  vat_rate?: number | null | undefined;
 };
 
 export type GroupCreate = {
@@ -893,8 +949,9 @@ export type ClaimDecline = {
 };
 
 export type PayoutExportCreate = {
-  format: "wallet";
+  format: "wallet" | "bank" | "wise" | "sepa";
   currency: string;
+  retry?: boolean | undefined;
 };
 
 export type PayoutExportPaid = {
@@ -902,10 +959,20 @@ export type PayoutExportPaid = {
   except?: string[] | undefined;
 };
 
+export type PayoutResultFile = string;
+
+export type ExchangeRatesSet = {
+  base: string;
+  rates: {
+    [name: string]: number | string;
+  };
+};
+
 export type PayoutGenerate = {
   period_start?: string | undefined;
   period_end?: string | undefined;
   dry_run?: boolean | undefined;
+  require_details?: boolean | undefined;
 };
 
 export type PayoutMarkPaid = {
@@ -989,6 +1056,7 @@ export type ApiError = {
       | "method_not_allowed"
       | "already_exists"
       | "invalid_transition"
+      | "payout_held"
       | "idempotency_conflict"
       | "provider_not_configured"
       | "payload_too_large"
@@ -1045,10 +1113,19 @@ export type Program = {
   min_payouts: {
     [name: string]: number;
   };
+  payout_currency: string | null;
+  self_billing: "off" | "on";
+  self_billing_prefix: string;
+  payer_name: string | null;
+  payer_address: string | null;
+  payer_country: string | null;
+  payer_tax_id: string | null;
+  require_tax_data: boolean;
   cookie_days: number;
   attribution: "last" | "first";
   code_precedence: "link" | "code";
   auto_approve_days: number | null;
+  payout_change_hold_days: number;
   live_only: boolean;
   brand_color: string | null;
   time_zone: string;
@@ -1058,11 +1135,15 @@ export type Program = {
   terms: string | null;
   terms_version: number;
   sale_amounts: "shown" | "hidden";
+  partner_links: boolean;
   assets: {
     name: string;
     kind: "banner" | "text" | "link";
     content: string;
   }[];
+  debtor_name: string | null;
+  debtor_iban: string | null;
+  debtor_bic: string | null;
   api_key_last4: string;
   api_key_last_used_at: string | null;
   created_at: string;
@@ -1352,6 +1433,7 @@ export type Partner = {
   group_id: string;
   bank_account: string | null;
   crypto_address: string | null;
+  payouts_held_until: string | null;
   created_at: string;
   updated_at: string;
 };
@@ -1382,8 +1464,10 @@ export type PartnerWithStats = {
   group_id: string;
   bank_account: string | null;
   crypto_address: string | null;
+  payouts_held_until: string | null;
   created_at: string;
   updated_at: string;
+  slugs: string[];
   stats: {
     total_commissions: number;
     total_earned_cents: number;
@@ -1610,7 +1694,10 @@ export type Event = {
     | "partner.updated"
     | "partner.deleted"
     | "partner.invited"
+    | "partner.hold_released"
     | "payout_details.read"
+    | "payout_details.asked"
+    | "tax_data.read"
     | "applications.received"
     | "applications.approved"
     | "applications.declined"
@@ -1625,6 +1712,7 @@ export type Event = {
     | "payout.paid"
     | "payout.returned"
     | "payout.exported"
+    | "exchange_rates.updated"
     | "list.exported"
     | "webhook.api"
     | "webhook.provider_a"
@@ -2386,6 +2474,16 @@ export type Payout = {
   currency: string;
   status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  source_amounts:
+    | {
+        currency: string;
+        amount_cents: number;
+        rate: string;
+        rate_source: "owner" | "provider_a" | null;
+        rate_at: string | null;
+        converted_cents: number;
+      }[]
+    | null;
   recipient: string | null;
   period_start: string | null;
   period_end: string;
@@ -2397,6 +2495,7 @@ export type Payout = {
   created_at: string;
   paid_at: string | null;
   updated_at: string;
+  held_until: string | null;
 };
 
 export type PayoutList = {
@@ -2415,6 +2514,16 @@ export type PayoutWithCommissions = {
   currency: string;
   status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  source_amounts:
+    | {
+        currency: string;
+        amount_cents: number;
+        rate: string;
+        rate_source: "owner" | "provider_a" | null;
+        rate_at: string | null;
+        converted_cents: number;
+      }[]
+    | null;
   recipient: string | null;
   period_start: string | null;
   period_end: string;
@@ -2426,11 +2535,13 @@ export type PayoutWithCommissions = {
   created_at: string;
   paid_at: string | null;
   updated_at: string;
+  held_until: string | null;
   commissions: Commission[];
 };
 
 export type PayoutGeneration = {
   dry_run: boolean;
+  payout_currency: string | null;
   period_start: string | null;
   period_end: string;
   due_at: string;
@@ -2442,6 +2553,17 @@ export type PayoutGeneration = {
         amount_cents: number;
         commission_count: number;
         method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+        held_until: string | null;
+        source_amounts:
+          | {
+              currency: string;
+              amount_cents: number;
+              rate: string;
+              rate_source: "owner" | "provider_a" | null;
+              rate_at: string | null;
+              converted_cents: number;
+            }[]
+          | null;
       }
   )[];
   skipped: {
@@ -2449,7 +2571,15 @@ export type PayoutGeneration = {
     currency: string;
     amount_cents: number;
     commission_count: number;
-    reason: "disputed" | "partner_invited" | "not_positive" | "too_large" | "below_minimum";
+    reason:
+      | "disputed"
+      | "rate_missing"
+      | "partner_invited"
+      | "not_positive"
+      | "too_large"
+      | "below_minimum"
+      | "tax_data_missing"
+      | "details_missing";
   }[];
   totals: {
     currency: string;
@@ -2465,10 +2595,18 @@ export type PayoutGeneration = {
   };
 };
 
+export type PayoutDetailsAsked = {
+  asked: number;
+  asked_recently: number;
+  not_active: number;
+  has_details: number;
+  remaining: number;
+};
+
 export type PayoutExport = {
   id: string;
   program_id: string;
-  format: "wallet";
+  format: "wallet" | "bank" | "wise" | "sepa";
   currency: string;
   count: number;
   amount_cents: number;
@@ -2489,7 +2627,7 @@ export type PayoutExportList = {
 export type PayoutExportMade = {
   id: string;
   program_id: string;
-  format: "wallet";
+  format: "wallet" | "bank" | "wise" | "sepa";
   currency: string;
   count: number;
   amount_cents: number;
@@ -2499,7 +2637,37 @@ export type PayoutExportMade = {
   updated_at: string;
   left_out: {
     payout_id: string;
-    reason: "details_missing" | "details_unreadable";
+    reason: "details_missing" | "details_unreadable" | "not_in_format" | "held";
+  }[];
+};
+
+export type PayoutResults = {
+  dry_run: boolean;
+  counts: {
+    [name: string]: number;
+  };
+  lines: {
+    line: number;
+    payout_id: string | null;
+    said: string;
+    outcome: "paid" | "failed" | "returned" | "unchanged" | "problem";
+    message: string | null;
+  }[];
+  remaining: number;
+};
+
+export type ExchangeRates = {
+  base: string | null;
+  rates: {
+    [name: string]: string;
+  };
+  rated_at: string | null;
+  payout_currency: string | null;
+  in_force: {
+    currency: string;
+    rate: string;
+    rate_source: "owner" | "provider_a";
+    rate_at: string;
   }[];
 };
 
@@ -2564,4 +2732,71 @@ export type Simulation = {
   from: string | null;
   to: string | null;
   more: boolean;
+};
+
+export type TaxData = {
+  partner_id: string;
+  legal_name: string | null;
+  address: string | null;
+  country: string | null;
+  kind: "business" | "private" | null;
+  tax_id: string | null;
+  vat_rate: number | null;
+};
+
+export type Statement = {
+  payout_id: string;
+  program_id: string;
+  partner_id: string;
+  status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
+  amount_cents: number;
+  currency: string;
+  commission_count: number;
+  method: "wallet" | "provider_a" | "bank_transfer" | "crypto" | null;
+  source_amounts:
+    | {
+        currency: string;
+        amount_cents: number;
+        rate: string;
+        rate_source: "owner" | "provider_a" | null;
+        rate_at: string | null;
+        converted_cents: number;
+      }[]
+    | null;
+  reference: string | null;
+  period_start: string | null;
+  period_end: string;
+  created_at: string;
+  paid_at: string | null;
+  payer: {
+    name: string;
+    address: string | null;
+    country: string | null;
+    tax_id: string | null;
+  };
+  payee: {
+    name: string | null;
+    address: string | null;
+    country: string | null;
+    kind: "business" | "private" | null;
+    tax_id: string | null;
+  };
+  invoice_number: string | null;
+  credit_note_number: string | null;
+  credited_at: string | null;
+  vat: {
+    treatment: "reverse_charge" | "included";
+    rate: number;
+    net_cents: number;
+    vat_cents: number;
+    note: string;
+  } | null;
+  lines: {
+    commission_id: string;
+    kind: "sale" | "clawback" | "manual" | "lead";
+    amount_cents: number;
+    currency: string;
+    created_at: string;
+  }[];
+  next_cursor: string | null;
 };

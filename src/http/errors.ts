@@ -15,6 +15,7 @@ const STATUS = {
   method_not_allowed: 405,
   already_exists: 409,
   invalid_transition: 409,
+  payout_held: 409,
   idempotency_conflict: 409,
   provider_not_configured: 409,
   payload_too_large: 413,

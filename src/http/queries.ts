@@ -5,7 +5,7 @@ import { APPLICATION_STATUSES } from "../domain/application.ts";
 import { CLAIM_STATUSES } from "../domain/claim.ts";
 import { COMMISSION_STATUSES } from "../domain/commission.ts";
 import { DELIVERY_STATUSES } from "../domain/delivery.ts";
-import { PARTNER_STATUSES } from "../domain/partner.ts";
+import { PARTNER_STATUSES, PAYOUT_METHODS } from "../domain/partner.ts";
 import { OUTCOMES } from "../domain/payment.ts";
 import { PAYOUT_STATUSES } from "../domain/payout.ts";
 import { EXPORT_STATUSES } from "../domain/payout-export.ts";
@@ -64,22 +64,31 @@ export const commissionQuery = pageQuery.extend({
   ...timeRange.shape,
 });
 
+// Accepts any code: providers may name a currency that this version does not know.
+const currency = z
+  .string()
+  .regex(/^[A-Z]{3}$/, "This must be an ISO 4217 code in upper case, such as USD.")
+  .optional();
+
 export const payoutQuery = pageQuery.extend({
   status: z.enum(PAYOUT_STATUSES).optional(),
+  method: z.enum(PAYOUT_METHODS).optional(),
+  currency,
   partner_id: id,
   ...timeRange.shape,
 });
 
 export const payoutExportQuery = pageQuery.extend({ status: z.enum(EXPORT_STATUSES).optional() });
 
+export const statementQuery = z.object({
+  format: z.enum(["json", "csv"]).default("json"),
+  cursor: pageQuery.shape.cursor,
+});
+
 export const exportQuery = z.object({
   status: payoutQuery.shape.status,
   format: z.enum(EXPORT_FORMATS).default("generic"),
-  // Accepts any code: providers may name a currency that this version does not know.
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/, "This must be an ISO 4217 code in upper case, such as USD.")
-    .optional(),
+  currency,
 });
 
 export const eventQuery = pageQuery.extend({ type: z.enum(AUDIT_EVENT_TYPES).optional(), ...timeRange.shape });

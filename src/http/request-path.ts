@@ -30,7 +30,7 @@ export function isClick(request: Request): boolean {
 }
 
 /** The folders of pages. Addresses for programs have one spelling only. */
-const PAGES = /^\/(dashboard|portal|sign-in|switch|join|embed|unsubscribe|dev)\//;
+const PAGES = /^\/(dashboard|portal|sign-in|switch|join|confirm-payout-details|embed|unsubscribe|dev)\//;
 
 /** Redirects an address with a final slash to the page without it, if it exists (PAGE-28). */
 export function withoutLastSlash(app: Hono<AppEnv>): MiddlewareHandler<AppEnv> {

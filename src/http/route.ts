@@ -84,8 +84,12 @@ export function optionalJson<S extends z.ZodObject>(name: RequestName, schema: S
 }
 
 /** A body that the handler reads; `schema` is for the document. Another media type is 415. */
-export function raw<S extends z.ZodType>(name: RequestName, media_type: string, schema: S): RequestBody<S, "raw"> {
-  return { name, schema, kind: "raw", media_types: [media_type] };
+export function raw<S extends z.ZodType>(
+  name: RequestName,
+  media_types: readonly string[],
+  schema: S,
+): RequestBody<S, "raw"> {
+  return { name, schema, kind: "raw", media_types };
 }
 
 /** The body of an action without input: unknown fields are refused (HTTP-6). */
@@ -231,9 +235,11 @@ function serve(
   return made;
 }
 
-function readBody(c: Context<AppEnv>, { schema, kind, media_types: [type] = [JSON_TYPE] }: RequestBody): unknown {
+function readBody(c: Context<AppEnv>, { schema, kind, media_types = [] }: RequestBody): unknown {
   if (kind !== "raw") return readJson(c, kind === "optional").then((value) => checked(schema, value));
-  if (mediaTypeOf(c) !== type) throw new AppError("unsupported_media_type", `Send the file as ${type}.`);
+  if (!media_types.includes(mediaTypeOf(c) ?? "")) {
+    throw new AppError("unsupported_media_type", `Send the file as ${media_types.join(" or ")}.`);
+  }
   return undefined;
 }
 

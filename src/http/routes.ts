@@ -7,6 +7,7 @@ import { codes, partnerCodes } from "./api/codes.ts";
 import { commissions } from "./api/commissions.ts";
 import { customers } from "./api/customers.ts";
 import { events } from "./api/events.ts";
+import { exchangeRates } from "./api/exchange-rates.ts";
 import { facts } from "./api/facts.ts";
 import { flows } from "./api/flows.ts";
 import { groups } from "./api/groups.ts";
@@ -18,10 +19,13 @@ import { partners } from "./api/partners.ts";
 import { payments } from "./api/payments.ts";
 import { payoutExports } from "./api/payout-exports.ts";
 import { payoutDetails } from "./api/payout-details.ts";
+import { payoutResults } from "./api/payout-results.ts";
 import { payouts } from "./api/payouts.ts";
 import { portalLinks } from "./api/portal-links.ts";
 import { products } from "./api/products.ts";
 import { programs } from "./api/programs.ts";
+import { statements } from "./api/statements.ts";
+import { taxData } from "./api/tax-data.ts";
 import { webhookActions } from "./api/webhook-actions.ts";
 import { webhooks } from "./api/webhooks.ts";
 import type { Route } from "./route.ts";
@@ -33,6 +37,7 @@ export const API: readonly Route[] = [
   ...integrations,
   ...partners,
   ...payoutDetails,
+  ...taxData,
   ...groups,
   ...onboarding,
   ...portalLinks,
@@ -52,6 +57,9 @@ export const API: readonly Route[] = [
   ...commissions,
   ...claims,
   ...payoutExports,
+  ...payoutResults,
+  ...statements,
+  ...exchangeRates,
   ...payouts,
   ...customers,
 ];

@@ -1,12 +1,19 @@
 import { raw } from "../http/jsx.ts";
 import changelog from "../docs/changelog.md";
+import costs from "../docs/costs.md";
 import deploy from "../docs/deploy.md";
+import firstDeploy from "../docs/first-deploy.md";
 import integrate from "../docs/integrate.md";
 import migrate from "../docs/migrate.md";
 import operate from "../docs/operate.md";
 import payouts from "../docs/payouts.md";
+import providerEvents from "../docs/provider-events.md";
+import rules from "../docs/rules.md";
+import script from "../docs/script.md";
 import security from "../docs/security.md";
+import signatures from "../docs/signatures.md";
 import start from "../docs/start.md";
+import testing from "../docs/testing.md";
 import webhooks from "../docs/webhooks.md";
 import { PageHead } from "../http/pages/layout.tsx";
 import { DocsFrame } from "./frame.tsx";
@@ -15,7 +22,24 @@ import { GUIDES, guideTarget, type Guide } from "./guide-list.ts";
 import { textOfHtml } from "./html-text.ts";
 
 const SOURCES: Record<string, string> = {
-  ...{ changelog, deploy, integrate, migrate, operate, payouts, security, start, webhooks },
+  ...{
+    changelog,
+    costs,
+    deploy,
+    integrate,
+    migrate,
+    operate,
+    payouts,
+    rules,
+    script,
+    security,
+    signatures,
+    start,
+    testing,
+    webhooks,
+  },
+  "first-deploy": firstDeploy,
+  "provider-events": providerEvents,
 };
 
 export interface RenderedGuide extends Guide {

@@ -18,6 +18,8 @@ const RULES: Record<string, Record<string, string>> = {
     "Cross-Origin-Resource-Policy": "cross-origin",
   },
   "/assets/*": { ...UNLESS_SET, "Cache-Control": "public, max-age=31536000, immutable" },
+  // The platform takes a file that ends in .ts for a video.
+  "/client.d.ts": { ...KEPT, "Content-Type": "text/plain; charset=utf-8" },
   "/openapi.json": KEPT,
   "/llms.txt": KEPT,
   "/docs*": { ...KEPT, [POLICY]: `${PAGE_POLICY}; ${LOADS}` },

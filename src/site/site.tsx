@@ -22,16 +22,20 @@ import { idOf, StartPage } from "./start-page.tsx";
 const EXAMPLE_SERVER = "https://affiliates.example.com";
 
 /**
- * Makes all that is the same for every caller: the tracking script, style and scripts of the pages, the OpenAPI document
- * with the schemas of events (HTTP-17, HOOK-21), and the documentation as pages, Markdown and a search index (HTTP-33 to
+ * Makes all that is the same for every caller: the tracking script, style and scripts of the pages, the types of the
+ * client, the OpenAPI document with the schemas of events (HTTP-17, HOOK-21), and the documentation as pages, Markdown and a search index (HTTP-33 to
  * HTTP-35). Returns the text of each file by its path, with the headers in `_headers`, as the platform serves them.
  * `server` is the deployment's origin, or null.
  */
-export function makeSite(tracker: string, server: string | null): Record<string, string> {
+export function makeSite(
+  { tracker, client }: { tracker: string; client: string },
+  server: string | null,
+): Record<string, string> {
   const guides = renderGuides();
   return {
     _headers: headersText(),
     "service.js": tracker,
+    "client.d.ts": client,
     [fileOf(STYLES_URL)]: styles,
     [fileOf(SCRIPT_URL)]: script,
     [fileOf(DOCS_SCRIPT_URL)]: docsScript,

@@ -1,3 +1,4 @@
+import { conventionsOf } from "./conventions.ts";
 import { GUIDES } from "./guide-list.ts";
 import { placesOf, type Place } from "../http/openapi/samples.ts";
 import type { OpenApiDocument } from "../http/openapi/types.ts";
@@ -15,7 +16,7 @@ export function StartPage({ document }: { document: OpenApiDocument }) {
         lede={
           <>
             Guides, and a reference with samples for every operation. For tools there are an{" "}
-            <a href="/openapi.json">OpenAPI 3.1 document</a> and an{" "}
+            <a href="/openapi.json">OpenAPI 3.1 document</a>, <a href="/client.d.ts">types for TypeScript</a> and an{" "}
             <a href="/llms.txt">index of everything as Markdown</a>.
           </>
         }
@@ -52,10 +53,16 @@ export function StartPage({ document }: { document: OpenApiDocument }) {
       ))}
       <section class="card prose" id="conventions">
         <h2>Conventions</h2>
-        {document.info.description.split("\n\n").map((paragraph) => (
-          <p>
-            <Marked text={paragraph} />
-          </p>
+        <p>
+          <Marked text={document.info.description.split("\n\n")[0] ?? ""} />
+        </p>
+        {conventionsOf(document).map(({ id, title, text }) => (
+          <>
+            <h3 id={id}>{title}</h3>
+            <p>
+              <Marked text={text} />
+            </p>
+          </>
         ))}
       </section>
     </>

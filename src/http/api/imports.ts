@@ -8,7 +8,7 @@ import { countRows, importFile, type ChooseColumns } from "../import/file.ts";
 import { viewImport } from "../import/report.ts";
 import { ok, raw, route } from "../route.ts";
 
-/** The body limit in bytes of the only route that accepts a file; HTTP-13 has that of the others. */
+/** The body limit in bytes; HTTP-13 has that of the others. */
 export const IMPORT_BODY_LIMIT = 1024 * 1024;
 
 export const importQuery = z.object({
@@ -54,7 +54,7 @@ export const imports = [
     description:
       "The body is the CSV file as the product exports it, at most 1 MiB. Partners get the codes of their old links as slugs; a partner who already exists (by e-mail address) keeps everything and only gets what is missing. Customers are bound to the partner who referred them: their later payments are the partner's, unless the payment itself or the provider names another; earlier ones earn nothing. Valid lines are imported whatever the other lines are, and the same file again changes nothing.",
     query: importQuery,
-    body: raw("ImportFile", "text/csv", importText),
+    body: raw("ImportFile", ["text/csv"], importText),
     reply: ok("Import", "What happened to the lines, or with `dry_run=true`, what would happen."),
     handle: async ({ ctx, query, c }) => {
       const choose = chosenColumns(query.kind, query.columns);

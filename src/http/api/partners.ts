@@ -3,11 +3,12 @@ import {
   createPartner,
   deletePartner,
   getPartner,
-  listPartners,
   updatePartner,
   type PartnerInput,
   type PartnerPatch,
 } from "../../core/partners/partners.ts";
+import { listPartners } from "../../core/partners/partner-list.ts";
+import { releaseHold } from "../../core/partners/release-hold.ts";
 import { invitePartner } from "../../core/sessions/invite.ts";
 import type { Reader } from "../../core/kernel/context.ts";
 import type { JsonText } from "../../core/kernel/list-page.ts";
@@ -69,11 +70,11 @@ export const partners = [
     tag: "Partners",
     scope: ["read"],
     summary: "Get a partner with statistics",
-    reply: ok("PartnerWithStats", "The partner, with totals of all commissions."),
+    reply: ok("PartnerWithStats", "The partner, with every slug that leads to it and totals of all commissions."),
     errors: ["not_found"],
     handle: async ({ ctx, params }) => {
-      const { partner, stats, clicks, currency } = await getPartner(ctx, params.id);
-      return { ...shown(partner, ctx), stats: viewStats(stats, currency, clicks) };
+      const { partner, stats, slugs, clicks, currency } = await getPartner(ctx, params.id);
+      return { ...shown(partner, ctx), slugs, stats: viewStats(stats, currency, clicks) };
     },
   }),
   route("GET /api/v1/partners/:id/balance", {
@@ -121,6 +122,19 @@ export const partners = [
     errors: ["not_found"],
     view: shown,
     handle: async ({ ctx, params }) => (await deletePartner(ctx, params.id)).partner,
+  }),
+  route("POST /api/v1/partners/:id/release-hold", {
+    operation: "releasePartnerHold",
+    tag: "Partners",
+    scope: ["payouts"],
+    summary: "Release the hold of a partner's payouts",
+    description:
+      "Payouts to the partner can be paid at once. The program's owners get an e-mail. 409 if the payouts are not held.",
+    body: NOTHING,
+    reply: ok("Partner", "The partner, without a hold."),
+    errors: ["not_found", "invalid_transition"],
+    view: shown,
+    handle: ({ ctx, params }) => releaseHold(ctx, params.id),
   }),
   route("POST /api/v1/partners/:id/invite", {
     operation: "invitePartner",

@@ -4,8 +4,9 @@ import { setPayoutDetails } from "../../core/partners/partners.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD } from "../../domain/partner.ts";
 import { FIELDS_OF, type DetailField, type GivenDetails } from "../../domain/payout-details.ts";
 import { email, text } from "../../resources/input.ts";
-import { json, ok, route } from "../route.ts";
-import { takes } from "../validate.ts";
+import { askPayoutDetails, type Asked } from "../../core/payouts/ask-details.ts";
+import { asIs, json, ok, optionalJson, route } from "../route.ts";
+import { givenId, takes } from "../validate.ts";
 
 const TEXTS: Partial<Record<DetailField, string>> = {
   email: "The address of a `wallet`.",
@@ -30,7 +31,17 @@ export const payoutDetailsSet = takes<GivenDetails>()({
   ) as Shape),
 });
 
-/** `/api/v1/partners/:id/payout-details` (OUT-23). */
+export const payoutDetailsAsk = z.strictObject({
+  ids: z
+    .array(givenId)
+    .min(1)
+    .max(500)
+    .refine((ids) => new Set(ids).size === ids.length, "Name each partner once.")
+    .optional()
+    .describe("The partners; without it, all who have money to receive and no payout details."),
+});
+
+/** `/api/v1/partners/:id/payout-details` (OUT-23), `ask-payout-details` (OUT-30). */
 export const payoutDetails = [
   route("GET /api/v1/partners/:id/payout-details", {
     operation: "getPayoutDetails",
@@ -54,5 +65,18 @@ export const payoutDetails = [
     reply: ok("PayoutDetails", "The details as they are now, masked."),
     errors: ["not_found"],
     handle: async ({ ctx, params, body }) => maskedDetails(ctx, await setPayoutDetails(ctx, params.id, body)),
+  }),
+  route("POST /api/v1/partners/ask-payout-details", {
+    operation: "askPayoutDetails",
+    tag: "Partners",
+    scope: ["payouts"],
+    summary: "Send partners a request for their payout details",
+    description:
+      "Each active partner without payout details gets an e-mail with a link to the portal, once in seven days however often you call. At most 10,000 per call; while `remaining` is not 0, send it again.",
+    body: optionalJson("PayoutDetailsAsk", payoutDetailsAsk),
+    reply: ok("PayoutDetailsAsked", "How many partners were asked, and how many were not."),
+    errors: ["not_configured"],
+    view: asIs<Asked>,
+    handle: ({ ctx, body: { ids } }) => askPayoutDetails(ctx, { ids }),
   }),
 ];

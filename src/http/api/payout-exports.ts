@@ -19,8 +19,16 @@ import { givenId } from "../validate.ts";
 import { streamOf } from "./payouts.ts";
 
 export const exportCreate = z.strictObject({
-  format: z.enum(FILE_FORMATS).describe("`wallet`: the file that PayPal takes for mass payments."),
+  format: z
+    .enum(FILE_FORMATS)
+    .describe(
+      "`wallet`: PayPal's file of mass payments. `wise`: Wise's file of batch payments. `sepa`: pain.001.001.09, for EUR and IBANs. `bank`: a CSV with all bank details.",
+    ),
   currency: exportQuery.shape.currency.unwrap(),
+  retry: z
+    .boolean()
+    .optional()
+    .describe("True: the payouts that failed in an earlier file, instead of the pending ones."),
 });
 
 export const exportPaid = z.strictObject({
@@ -75,7 +83,7 @@ export const payoutExports = [
     scope: ["payouts"],
     summary: "Download a file of payouts",
     description: "The same bytes each time. 409 for a canceled file.",
-    reply: csv("The file, in its format."),
+    reply: { ...csv("The file, in its format."), media_type: ["text/csv", "application/xml"] },
     errors: ["not_found", "invalid_transition"],
     handle: async ({ ctx, params, c }) => c.body(...(await fileReply(ctx, params.id))),
   }),

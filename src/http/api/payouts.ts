@@ -26,6 +26,10 @@ export const payoutGenerate = z.strictObject({
   period_start: instant.describe(START),
   period_end: instant.describe(END),
   dry_run: z.boolean().optional(),
+  require_details: z
+    .boolean()
+    .optional()
+    .describe("Skips partners without payout details, with the reason `details_missing`."),
 });
 
 export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
@@ -39,7 +43,7 @@ export const payoutConclude = z.strictObject({
   reference: text(200).nullish().describe("The transfer's id at the provider, where it was made."),
 });
 
-function viewGeneration({ chunks: _, payouts: made, ...generation }: Generation) {
+function viewGeneration({ chunks: _chunks, reasons: _reasons, payouts: made, ...generation }: Generation) {
   const payouts: (ReturnType<typeof viewPayout> | PlannedPayout)[] = made.map((payout) =>
     "id" in payout ? viewPayout(payout) : payout,
   );
@@ -74,12 +78,13 @@ export const payouts = [
       "Makes one payout for each partner and currency, of the approved commissions that no payout holds. Running it again makes nothing twice; `dry_run` writes nothing.",
     body: optionalJson("PayoutGenerate", payoutGenerate),
     reply: ok("PayoutGeneration", "What was made and what is carried forward."),
-    handle: async ({ ctx, body: { period_start, period_end, dry_run }, c }) =>
+    handle: async ({ ctx, body: { period_start, period_end, dry_run, require_details }, c }) =>
       viewGeneration(
         await generatePayouts(ctx, {
           period_start: period_start ?? null,
           period_end: period_end ?? c.var.now,
           dry_run: dry_run ?? false,
+          require_details: require_details ?? false,
         }),
       ),
   }),
@@ -115,7 +120,7 @@ export const payouts = [
       "Transfers the money to the partner's connected account. There are never two transfers for one payout; while the outcome is unknown, it stays `processing`.",
     body: NOTHING,
     reply: ok("Payout", "The payout: `paid`, `processing`, or `failed` with the provider's code."),
-    errors: ["not_found", "invalid_transition", "provider_not_configured"],
+    errors: ["not_found", "invalid_transition", "payout_held", "provider_not_configured"],
     view: viewPayout,
     handle: ({ ctx, params, c }) => payPayout(ctx, params.id, connectOf(c.env)),
   }),
@@ -126,7 +131,7 @@ export const payouts = [
     summary: "Mark a payout as paid by hand",
     body: optionalJson("PayoutMarkPaid", payoutMarkPaid),
     reply: ok("Payout", "The payout, now `paid`, and so are its commissions."),
-    errors: ["not_found", "invalid_transition"],
+    errors: ["not_found", "invalid_transition", "payout_held"],
     view: viewPayout,
     handle: ({ ctx, params, body }) => markPayoutPaid(ctx, params.id, body.reference ?? null),
   }),

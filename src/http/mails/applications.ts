@@ -21,6 +21,9 @@ export function addressLetters(notice: NoticeOf<"application_address">, origin: 
           subject: `Confirm your application to ${name}`,
           parts: [
             `You applied to ${name} to become a partner. Confirm your e-mail address to send your application.`,
+            program.applications === "auto"
+              ? "You are then a partner at once, and we e-mail you your link."
+              : `Then ${name} reviews it and e-mails you the decision.`,
             `The link works for 24 hours. If you do not use it, we delete your application. ${ignore}`,
           ],
           action: actionTo(origin, "Confirm your address", `/join/${program.id}/confirm?token=${state.token}`),
@@ -68,7 +71,7 @@ export function receivedLetters({ program, application: { email } }: NoticeOf<"a
   const name = oneLine(program.name);
   const parts = [
     `Your address is confirmed, and your application to become a partner of ${name} has arrived.`,
-    `${name} will review it and e-mail you.`,
+    `${name} will review it and e-mail you. If it is approved, the e-mail has your link and a button that signs you in.`,
   ];
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} has arrived`, program, parts }];
 }
@@ -83,7 +86,7 @@ export function approvedLetters(notice: NoticeOf<"application_approved">, origin
       parts: [
         `Your application to ${name} was approved: you are a partner now.`,
         `Your link: ${referralLink(program, partner.slug)}`,
-        lifetime(program, link),
+        `Share it, and add your payout details, so that you can be paid. ${lifetime(program, link)}`,
       ],
     },
   ];

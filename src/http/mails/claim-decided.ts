@@ -1,7 +1,7 @@
 import type { NoticeOf } from "../../core/kernel/notices.ts";
 import { oneLine } from "../../lib/mail.ts";
 import { dayText } from "../pages/locale.ts";
-import { ANSWER_TEXTS } from "../pages/parts/claim-words.tsx";
+import { ANSWER_TEXTS, CLAIM_TEXTS } from "../pages/parts/claim-words.tsx";
 import type { Letter } from "./letter.ts";
 
 /** Reports the decision about a claim to the partner (CLAIM-6). */
@@ -16,10 +16,10 @@ export function claimDecidedLetters(
     {
       to: partner.email,
       reader: { audience: "partner", partner_id: partner.id },
-      subject: `Your claim at ${program.name} was ${status}`,
+      subject: `Your claim at ${program.name} was ${CLAIM_TEXTS[status]}`,
       program,
       parts: [
-        `Your claim${about} was ${status}.`,
+        `Your claim${about} was ${CLAIM_TEXTS[status]}.`,
         ANSWER_TEXTS[answer],
         ...(note === null ? [] : [`${oneLine(program.name)} writes: ${note}`]),
       ],

@@ -26,7 +26,7 @@ import {
   payoutsHeldLetters,
   webhooksRefusedLetters,
 } from "./owner-needs.ts";
-import { payoutDetailsLetters } from "./payout-details.ts";
+import { payoutChangeLinkLetters, payoutDetailsAskedLetters, payoutDetailsLetters } from "./payout-details.ts";
 import { payoutFailedLetters, payoutGeneratedLetters, payoutPaidLetters, payoutReturnedLetters } from "./payouts.ts";
 import { securityLetters } from "./security.ts";
 import { unsubscribeToken } from "./unsubscribe.ts";
@@ -36,6 +36,7 @@ import { inEnglish } from "../pages/locale.ts";
 /** The writer of each kind of e-mail, for each reader. Links begin with `origin`, and are left out if it is null. */
 const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) => Letter[] } = {
   payout_details: payoutDetailsLetters,
+  payout_change_link: payoutChangeLinkLetters,
   endpoint_disabled: endpointDisabledLetters,
   application_address: addressLetters,
   application_received: receivedLetters,
@@ -49,6 +50,7 @@ const LETTERS: { [K in MailKind]: (notice: NoticeOf<K>, origin: string | null) =
   payout_paid: payoutPaidLetters,
   payout_failed: payoutFailedLetters,
   payout_returned: payoutReturnedLetters,
+  payout_details_asked: payoutDetailsAskedLetters,
   claim_decided: claimDecidedLetters,
   applications_waiting: applicationsWaitingLetters,
   claims_waiting: claimsWaitingLetters,

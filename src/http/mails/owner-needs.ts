@@ -51,7 +51,7 @@ export function claimsWaitingLetters({ program, count }: NoticeOf<"claims_waitin
 export function payoutsHeldLetters({ program, count }: NoticeOf<"payouts_held">, origin: string | null): Letter[] {
   const subject = `${plural(count, "payout")} of ${oneLine(program.name)} cannot be paid`;
   const parts = [
-    `${plural(count, "payout")} cannot be paid without you: the transfer was refused, or it needs the API key that started it.`,
+    `${plural(count, "payout")} cannot be paid without you: your balance at the payment provider is too small, the transfer was refused, or it needs the API key that started it.`,
     "Each payout's page shows the reason, and no money is lost. Pay a refused payout again, or cancel it and prepare a new one to pay another way. A waiting payout continues automatically once its API key is in the settings, and cannot be canceled before.",
   ];
   return letterTo({ program, subject, parts, label: "See the payouts", path: "/dashboard/payouts" }, origin);

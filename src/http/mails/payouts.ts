@@ -44,12 +44,15 @@ function letterOf(
   more: readonly LetterRow[],
 ): Letter {
   const to: LetterRow[] = payout.recipient === null ? [] : [["To", oneLine(payout.recipient)]];
+  const earned = (payout.source_amounts ?? []).map((part) => formatMoney(part.amount_cents, part.currency));
+  const earnedFor: LetterRow[] = earned.length === 0 ? [] : [["For", earned.join(", ")]];
+  const amount = formatMoney(payout.amount_cents, payout.currency);
   return {
     to: partner.email,
     reader: { audience: "partner", partner_id: partner.id },
     subject,
     program,
-    parts: [text, [["Amount", formatMoney(payout.amount_cents, payout.currency)], ...to, ...more]],
+    parts: [text, [["Amount", amount], ...earnedFor, ...to, ...more]],
     action: origin === null ? undefined : { label: "See your payouts", url: `${origin}/portal/payouts` },
   };
 }

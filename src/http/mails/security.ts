@@ -23,7 +23,7 @@ export function securityLetters({ program, recipient, events }: NoticeOf<"securi
         events.flatMap((event) => linesOf(event, program.time_zone)).join("\n"),
         `By: ${by}.\nAt: ${timeText(first.created_at, program.time_zone)} (${program.time_zone}).`,
         "If you or your team did this, you don't need to do anything.",
-        "If not: sign in, sign out everywhere, and undo it under Team, API keys or Webhooks. If you can no longer sign in, ask the operator " +
+        "If not: sign in, sign out everywhere, and undo it under Team, API keys, Webhooks or Settings. If you can no longer sign in, ask the operator " +
           "of this service for a new API key of the program at once, and use it to add yourself to the team again.",
       ],
       action:
@@ -66,10 +66,21 @@ function linesOf(event: SecurityEvent, zone: string): string[] {
           ? [`The signing secret of the endpoint at ${hostOf(event.payload.url)} was replaced.`]
           : []),
       ];
+    case "partner.hold_released": {
+      const { slug, held_until } = event.payload;
+      return [
+        `The hold of payouts to the partner ${slug} was released. It was in force until ${timeText(held_until, zone)}.`,
+      ];
+    }
     case "program.updated":
       return [
         ...(isChanged(event, "owner_email")
           ? [`The program's own address was changed. ${changed(event, "owner_email", oneLine)}`]
+          : []),
+        ...(isChanged(event, "payout_change_hold_days")
+          ? [
+              `The hold after a change of payout details was changed. ${changed(event, "payout_change_hold_days", String)}`,
+            ]
           : []),
         ...SECRET_SETTINGS.flatMap(({ setting, provider, field }) => {
           const pair = event.changes?.[setting];
@@ -91,11 +102,18 @@ function isChanged({ changes }: SecurityEvent, field: string): boolean {
 /** `Role: Finance → Owner.` */
 function changed({ changes }: SecurityEvent, field: string, text: (value: string) => string): string {
   const [before, after] = changes?.[field] ?? [];
-  const shown = (value: unknown) => (typeof value === "string" ? text(value) : "none");
+  const shown = (value: unknown) => {
+    return typeof value === "string" || typeof value === "number" ? text(String(value)) : "none";
+  };
   return `${FIELDS[field] ?? field}: ${shown(before)} → ${shown(after)}.`;
 }
 
-const FIELDS: Record<string, string> = { role: "Role", url: "Host", owner_email: "E-mail" };
+const FIELDS: Record<string, string> = {
+  role: "Role",
+  url: "Host",
+  owner_email: "E-mail",
+  payout_change_hold_days: "Days",
+};
 
 function roleText(value: string): string {
   const role = MEMBER_ROLES.find((one) => one === value);

@@ -24,17 +24,17 @@ const INTRODUCTION = `Every API operation acts on the program that owns the API 
 
 **Scopes**: the program's first key may do everything. Further keys (\`POST /api/v1/api-keys\`) have one or more of the scopes \`read\`, \`write\`, \`payouts\` (approve commissions, pay, and see and change payout details) and \`keys\` (create keys, and see or change secrets). Each operation names the scopes it needs. Without one of them, the answer is 403 \`forbidden\` with the name of the scope, and nothing is done. Without \`payouts\`, payout details are masked.
 
-**Lists** take \`page\`, \`per_page\` (at most 100) and \`cursor\`, and return \`{data, total, page, per_page, next_cursor}\`.
+**Pagination**: lists take \`page\`, \`per_page\` (at most 100) and \`cursor\`, and return \`{data, total, page, per_page, next_cursor}\`.
 
-**Repeating a POST** is safe with the header \`Idempotency-Key\`: the same key and body within 24 hours get the stored reply again, marked \`Idempotent-Replayed: true\`.
+**Idempotency**: repeating a POST is safe with the header \`Idempotency-Key\`: the same key and body within 24 hours get the stored reply again, marked \`Idempotent-Replayed: true\`.
 
-**Errors** are \`{error: {code, message, details?, request_id}}\`. Every reply carries \`X-Request-Id\`. Objects of other programs and unknown paths are 404; a known path with the wrong method is 405 with \`Allow\`.
+**Errors**: every error is \`{error: {code, message, details?, request_id}}\`. Every reply carries \`X-Request-Id\`. Objects of other programs and unknown paths are 404; a known path with the wrong method is 405 with \`Allow\`.
 
 **Reading your own writes**: where the deployment reads from replicas of its database, lists and gets may lag by a moment. Each reply then carries \`X-D1-Bookmark\`; send it with a later request, and what you read is at least as new as that reply. Elsewhere reads are always current, and there is no such header.
 
-**Limits**: 3,000 requests a minute per key, 30 failed authentications a minute per network, and separate limits for clicks. Beyond a limit, the answer is 429 with \`Retry-After\`. Bodies may have at most 64 KiB (1 MiB for inbound webhooks and imports, 4 KiB for clicks).
+**Rate limits**: 3,000 requests a minute per key, 30 failed authentications a minute per network, and separate limits for clicks. Beyond a limit, the answer is 429 with \`Retry-After\`. Bodies may have at most 64 KiB (1 MiB for inbound webhooks and imports, 4 KiB for clicks).
 
-**Outbound webhooks** are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret; the Standard Webhooks headers are sent as well. An endpoint must answer 2xx within 5 seconds; otherwise the delivery is tried again after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
+**Outbound webhooks**: these are POSTs of \`{event, timestamp, data}\`, signed: \`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret; the Standard Webhooks headers are sent as well. An endpoint must answer 2xx within 5 seconds; otherwise the delivery is tried again after 5 minutes, 30 minutes, 2 hours and 12 hours.`;
 
 /** The document of the whole service, made again on every call from the schemas that validate. */
 export function buildDocument(): OpenApiDocument {
@@ -180,7 +180,7 @@ function queryParameters(query: z.ZodObject, path: string): Parameter[] {
 
 /** Whether the platform answers from a file of `src/site`, without the Worker. */
 function isStatic({ path }: Documented): boolean {
-  return /^\/(service\.js|openapi\.json|llms\.txt|docs(\/(?!search$).*)?)$/.test(path);
+  return /^\/(service\.js|openapi\.json|llms\.txt|client\.d\.ts|docs(\/(?!search$).*)?)$/.test(path);
 }
 
 function textOf(place: "path" | "query", name: string, path: string): Pick<Parameter, "description"> {
@@ -202,8 +202,14 @@ function answerOf(route: Documented, { status, description, schema, media_type, 
       ...(takesBookmark(route) ? headerRef(BOOKMARK_HEADER) : {}),
       ...(Object.fromEntries(described) as Headers),
     },
-    ...(schema ? { content: contentOf(undefined, ref(schema), replyExample(schema, replied)) } : {}),
-    ...(media_type === undefined ? {} : { content: Object.fromEntries([media_type].flat().map((type) => [type, {}])) }),
+    ...(schema === undefined && media_type === undefined
+      ? {}
+      : {
+          content: {
+            ...(schema ? contentOf(undefined, ref(schema), replyExample(schema, replied)) : {}),
+            ...Object.fromEntries([media_type ?? []].flat().map((type) => [type, {}])),
+          },
+        }),
   };
 }
 

@@ -37,6 +37,11 @@ export const ERRORS: Record<ErrorCode, { cause: string; cure: string }> = {
     cause: "The object is in a state that does not allow this. Nothing was changed.",
     cure: "Get the object again: it may already be done. If not, first bring it into a state that the operation allows.",
   },
+  payout_held: {
+    cause:
+      "The partner's payout destination changed, so the payout is held until the time in the message. Nothing was changed.",
+    cure: "Check with the partner that the change is right. Then wait, or release the hold with `releasePartnerHold`.",
+  },
   idempotency_conflict: {
     cause: "A request with this `Idempotency-Key` is still running.",
     cure: "Wait a moment and send the same request again; you then get the reply to the first one.",

@@ -18,7 +18,7 @@ import {
 import { PARTNER } from "../../resources/partner.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PRODUCT } from "../../resources/product.ts";
-import { PAYOUT } from "../../resources/payout.ts";
+import { OF_STATEMENT, PAYOUT } from "../../resources/payout.ts";
 import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
 import { PROGRAM } from "../../resources/program.ts";
 import { API_KEY, MEMBER } from "../../resources/team.ts";
@@ -40,6 +40,10 @@ const sums = {
 const commission = exampleOf(COMMISSION);
 const payment = exampleOf(PAYMENT);
 const claim = exampleOf(CLAIM);
+const taxData = {
+  ...{ legal_name: "Jane Doe GmbH", address: "Hauptstr. 1, 10115 Berlin", country: "DE", kind: "business" },
+  ...{ tax_id: "DE123456789", vat_rate: 19 },
+};
 const claimData = pick(claim, ["id", "program_id", "partner_id", "status", "payment_id", "created_at", "decided_at"]);
 const condition = { field: "txn_amount_cents", op: "gt", value: 10000, saw: 12000, held: true };
 const paymentWithTrace = {
@@ -182,7 +186,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   },
   Partner: partner,
   PartnerList: listOf(partner),
-  PartnerWithStats: { ...partner, stats: { ...sums, clicks: 214, other_currencies: [] } },
+  PartnerWithStats: { ...partner, slugs: [partner.slug], stats: { ...sums, clicks: 214, other_currencies: [] } },
   Onboarding: {
     partner_id: id("par"),
     provider_a_account_id: "acct_1RTa2b",
@@ -195,6 +199,26 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
       ...{ account_holder: "Ja****oe", country: "DE", currency: "EUR" },
       iban: "DE** **** **** **** **30 00",
     },
+  },
+  TaxData: { partner_id: id("par"), ...taxData },
+  Statement: {
+    payout_id: id("pay"),
+    ...pick(payout, OF_STATEMENT),
+    ...{ status: "paid", paid_at: "2026-04-15T09:30:00.000Z", reference: "bank transfer 1" },
+    payer: { name: "Example Shop Ltd", address: "1 High Street, Dublin", country: "IE", tax_id: "IE1234567T" },
+    payee: { name: taxData.legal_name, ...pick(taxData, ["address", "country", "kind", "tax_id"]) },
+    ...{ invoice_number: "SB-INV-000001", credit_note_number: null, credited_at: null },
+    vat: {
+      ...{ treatment: "reverse_charge", rate: 0, net_cents: payout["amount_cents"], vat_cents: 0 },
+      note: "Reverse charge: the recipient of the service is liable for the VAT.",
+    },
+    lines: [
+      {
+        ...{ commission_id: id("com"), kind: "sale", amount_cents: payout["amount_cents"], currency: "USD" },
+        created_at: AT,
+      },
+    ],
+    next_cursor: null,
   },
   Application: application,
   ApplicationList: listOf(application),
@@ -313,6 +337,7 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
   PayoutWithCommissions: { ...payout, commissions: [{ ...commission, payout_id: id("pay") }] },
   PayoutGeneration: {
     dry_run: false,
+    payout_currency: null,
     period_start: null,
     period_end: EXAMPLE_LATER,
     due_at: PAYOUT.due_at.example,
@@ -321,9 +346,23 @@ export const REPLY_EXAMPLES: Record<ReplyName, unknown> = {
     totals: [{ currency: "USD", payouts: 1, amount_cents: 3600, skipped: 0, skipped_cents: 0 }],
     without_details: { partners: 0, payouts: 0, partner_ids: [] },
   },
+  ExchangeRates: {
+    ...{ base: "EUR", rates: { GBP: "0.8412", USD: "1.0853" }, rated_at: AT, payout_currency: "EUR" },
+    in_force: [
+      { currency: "GBP", rate: "1.188778", rate_source: "owner", rate_at: AT },
+      { currency: "USD", rate: "0.9214042", rate_source: "owner", rate_at: AT },
+    ],
+  },
+  PayoutDetailsAsked: { asked: 107, asked_recently: 3, not_active: 0, has_details: 0, remaining: 0 },
   PayoutExport: payoutExport,
   PayoutExportList: listOf(payoutExport),
   PayoutExportMade: { ...payoutExport, left_out: [{ payout_id: id("pay"), reason: "details_missing" }] },
+  PayoutResults: {
+    dry_run: false,
+    counts: { paid: 0, failed: 1, returned: 0, unchanged: 0, problem: 0 },
+    lines: [{ line: 2, payout_id: id("pay"), said: "failed", outcome: "failed", message: "Account closed" }],
+    remaining: 0,
+  },
   Simulation: {
     payments: [
       {

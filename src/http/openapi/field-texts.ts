@@ -80,6 +80,7 @@ const OWN_TEXTS: Record<string, string> = {
   // Partner
   account_id: "The partner's connected account at the provider; null before onboarding.",
   "AccountForget.account_id": "The account that is forgotten, as the partner has it now.",
+  "Partner.slugs": "Every slug that leads to the partner, former and further ones included, in lower case.",
   "Partner.stats": "Totals of the commissions that are not rejected, in the program's currency.",
   total_commissions: "How many commissions.",
   clicks: "How many clicks were recorded.",
@@ -206,6 +207,10 @@ const OWN_TEXTS: Record<string, string> = {
     "Payouts for partners without payout details. They take the details that are added before they are paid.",
   "without_details.partners": "How many partners have none.",
   "without_details.payouts": "How many payouts that concerns.",
+  asked: "How many were e-mailed.",
+  asked_recently: "How many were not, because they were within the last seven days.",
+  not_active: "How many were not, because they are invited or deactivated and cannot sign in.",
+  has_details: "How many were not, because they have payout details.",
   partner_ids: "The partners who have none; the first 500.",
   amount_cents: "Smallest units of the currency.",
 
@@ -320,10 +325,10 @@ const OWN_TEXTS: Record<string, string> = {
   "query.outcome": "Only those with this outcome.",
   "query.type": "Only those of this type.",
   "query.search": "Only those with this text.",
+  "query.method": "Only those paid by this method.",
+  "query.currency": "Only those in this currency.",
   "query.format":
-    "`wallet` is for mass payments, with `currency` for uploading one as it is; `generic` has every column.",
-  "query.currency":
-    "Only those in this currency. With `wallet` the file has no header then, and at most 5,000 lines, the oldest: address, amount, currency, id, an empty note, `PAYPAL`.",
+    "`generic` has every column. `wallet` is for mass payments; with `currency` it can be uploaded as it is: no header, and at most 5,000 lines, the oldest: address, amount, currency, id, an empty note, `PAYPAL`.",
   "path.provider": "The provider's name, as in `provider` of a payment.",
   "path.program_id": "The program's id.",
   "path.slug": "The partner's slug.",
@@ -352,6 +357,7 @@ const RESOURCES: Record<string, Fields> = {
     Payout: PAYOUT,
     PayoutExport: PAYOUT_EXPORT,
     PayoutExportMade: PAYOUT_EXPORT,
+    Statement: PAYOUT,
     Endpoint: ENDPOINT,
   },
   Event: EVENT,

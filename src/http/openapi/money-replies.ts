@@ -1,5 +1,8 @@
 import * as z from "zod";
+import type { ProgramRates } from "../../core/payouts/exchange-rates.ts";
+import type { Asked } from "../../core/payouts/ask-details.ts";
 import type { LeftOut } from "../../core/payouts/exports.ts";
+import type { FileResults, LineResult } from "../../core/payouts/results.ts";
 import type { Generation } from "../../core/payouts/generate.ts";
 import type { BulkReport, BulkResult } from "../../core/commissions/bulk.ts";
 import type { JournalEntry, PartnerBalance } from "../../core/ledger/journal.ts";
@@ -20,17 +23,18 @@ import { COMMISSION_STATUSES } from "../../domain/commission.ts";
 import { CONDITION_FIELDS, CONDITION_OPS } from "../../domain/condition.ts";
 import { SKIPS, type FlowTrace } from "../../domain/flow.ts";
 import { shownValue } from "../../resources/flow.ts";
+import { RATE_SOURCES } from "../../domain/exchange.ts";
 import { JOURNAL_ACCOUNTS } from "../../domain/journal.ts";
 import { PAYOUT_METHODS } from "../../domain/partner.ts";
 import { OUTCOMES } from "../../domain/payment.ts";
 import { SKIP_REASONS } from "../../domain/payout.ts";
-import { LEFT_OUT_REASONS } from "../../domain/payout-export.ts";
+import { LEFT_OUT_REASONS, RESULT_OUTCOMES } from "../../domain/payout-export.ts";
 import { CHECKS, type Checked } from "../../domain/reconciliation.ts";
 import { CANDIDATE_SOURCES, REF_SOURCES } from "../../domain/reference.ts";
 import { CLAIM } from "../../resources/claim.ts";
 import { COMMISSION, rateSchema } from "../../resources/commission.ts";
 import { pick, readShape } from "../../resources/field.ts";
-import { bag, cents, currencyCode, idOf, timestamp } from "../../resources/output.ts";
+import { bag, cents, currencyCode, exchangeRate, idOf, timestamp } from "../../resources/output.ts";
 import { PAYMENT } from "../../resources/payment.ts";
 import { PAYOUT } from "../../resources/payout.ts";
 import { PAYOUT_EXPORT } from "../../resources/payout-export.ts";
@@ -211,13 +215,23 @@ const sum = once(() => ({
 }));
 
 const generation = once(() =>
-  shows<Omit<Generation, "chunks" | "payouts"> & { payouts: unknown }>()({
+  shows<Omit<Generation, "chunks" | "reasons" | "payouts"> & { payouts: unknown }>()({
     dry_run: z.boolean(),
+    payout_currency: currencyCode.nullable().describe("The currency of the payouts; null: as earned."),
     period_start: timestamp.nullable(),
     period_end: timestamp,
     due_at: timestamp,
     payouts: z
-      .union([z.array(payout()), z.array(z.strictObject({ ...sum(), method: z.enum(PAYOUT_METHODS).nullable() }))])
+      .union([
+        z.array(payout()),
+        z.array(
+          z.strictObject({
+            ...{ ...sum(), method: z.enum(PAYOUT_METHODS).nullable() },
+            held_until: timestamp.nullable().describe("The end of the partner's hold; null without one."),
+            source_amounts: PAYOUT.source_amounts.read(),
+          }),
+        ),
+      ])
       .describe("The payouts made, or with `dry_run` what they would be; the first 500."),
     skipped: z
       .array(shows<Generation["skipped"][number]>()({ ...sum(), reason: z.enum(SKIP_REASONS) }))
@@ -236,6 +250,25 @@ const generation = once(() =>
       payouts: z.int(),
       partner_ids: z.array(idOf("partner")),
     }),
+  }),
+);
+
+const exchangeRates = once(() =>
+  shows<ProgramRates>()({
+    base: currencyCode.nullable().describe("The currency of which the rates give the value; null before you set any."),
+    rates: z.record(z.string(), exchangeRate).describe("What one `base` is worth in each currency, by ISO 4217 code."),
+    rated_at: timestamp.nullable().describe("When you set them. Older than 35 days they do not count."),
+    payout_currency: currencyCode.nullable().describe("The program's setting; null: payouts are as earned."),
+    in_force: z
+      .array(
+        shows<ProgramRates["in_force"][number]>()({
+          currency: currencyCode,
+          rate: exchangeRate.describe("What one unit is worth in the payout currency."),
+          rate_source: z.enum(RATE_SOURCES).describe("Yours, or at which the provider converted your payments."),
+          rate_at: timestamp.describe("When you set it, or the provider used it."),
+        }),
+      )
+      .describe("The rates with which payouts would be converted now; empty without a payout currency."),
   }),
 );
 
@@ -319,6 +352,31 @@ const entry = once(() =>
   }),
 );
 
+const results = once(() =>
+  shows<FileResults>()({
+    dry_run: z.boolean(),
+    counts: z.record(z.enum(RESULT_OUTCOMES), z.int()).describe("How many lines have each outcome."),
+    lines: z
+      .array(
+        shows<LineResult>()({
+          line: z.int().describe("Its number in the file; the header of a CSV is 1."),
+          payout_id: idOf("payout").nullable().describe("Null for a payout that is not in this file of payouts."),
+          said: z.string().describe("The status as the result file has it."),
+          outcome: z
+            .enum(RESULT_OUTCOMES)
+            .describe(
+              "The new status of the payout, `unchanged`, or `problem`: nothing was changed, `message` says why.",
+            ),
+          message: z.string().nullable(),
+        }),
+      )
+      .describe("In the order of the file; one for each payout that a status of the whole file covers."),
+    remaining: z
+      .int()
+      .describe("How many payouts whose money came back were not reached in this call; send the file again to go on."),
+  }),
+);
+
 /** The replies of the routes of commissions, payments and payouts, by schema name. */
 export const moneyReplies = once(() => ({
   Commission: commission(),
@@ -342,6 +400,13 @@ export const moneyReplies = once(() => ({
   PayoutList: listOf(payout()),
   PayoutWithCommissions: z.strictObject({ ...readShape(PAYOUT), commissions: z.array(commission()) }),
   PayoutGeneration: generation(),
+  PayoutDetailsAsked: shows<Asked>()({
+    asked: z.int().min(0),
+    asked_recently: z.int().min(0),
+    not_active: z.int().min(0),
+    has_details: z.int().min(0),
+    remaining: z.int().min(0).describe("How many were not reached in this call; send it again to go on."),
+  }),
   PayoutExport: payoutExport(),
   PayoutExportList: listOf(payoutExport()),
   PayoutExportMade: z.strictObject({
@@ -350,5 +415,7 @@ export const moneyReplies = once(() => ({
       .array(shows<LeftOut>()({ payout_id: idOf("payout"), reason: z.enum(LEFT_OUT_REASONS) }))
       .describe("Pending payouts of the method and currency that the file cannot contain; the first 500."),
   }),
+  PayoutResults: results(),
+  ExchangeRates: exchangeRates(),
   Simulation: simulation(),
 }));

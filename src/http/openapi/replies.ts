@@ -51,6 +51,7 @@ import { applicationReplies } from "./application-replies.ts";
 import { health } from "./health-reply.ts";
 import { moneyReplies } from "./money-replies.ts";
 import { readingFields } from "./reading-reply.ts";
+import { statementReplies } from "./statement-replies.ts";
 
 const error = once(() =>
   z.strictObject({
@@ -335,7 +336,7 @@ export const replies = once(() => ({
   Destination: destination(),
   Partner: partner(),
   PartnerList: listOf(partner()),
-  PartnerWithStats: z.strictObject({ ...readShape(PARTNER), stats: stats() }),
+  PartnerWithStats: z.strictObject({ ...readShape(PARTNER), slugs: z.array(z.string()), stats: stats() }),
   Onboarding: z.strictObject({
     partner_id: idOf("partner"),
     provider_a_account_id: z.string().nullable(),
@@ -382,6 +383,7 @@ export const replies = once(() => ({
   ...{ Member: member(), MemberList: allOf(member()) },
   ...applicationReplies(),
   ...moneyReplies(),
+  ...statementReplies(),
 }));
 
 export type ReplyName = keyof ReturnType<typeof replies>;

@@ -100,7 +100,7 @@ function clientCall({ method, path, operation }: Place, { server, type, body }: 
   };
   return [
     'import { hc } from "hono/client";',
-    'import type { AffiliateApi } from "affiliate-program-service/client";',
+    'import type { AffiliateApi } from "./client.d.ts";',
     "",
     `const { api } = hc<AffiliateApi>("${server}", {`,
     "  headers: { Authorization: `Bearer ${process.env.API_KEY}` },",

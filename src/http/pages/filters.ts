@@ -23,6 +23,15 @@ export function startOfTyped(text: string, zone: string, later = 0): string {
   return iso(startOfDateIn(zone, laterDate(text, later)));
 }
 
+/** A path with a query, whose commas stay readable. */
+export function addressOf(
+  path: string,
+  query: Record<string, string> | readonly (readonly [string, string])[],
+): string {
+  const text = new URLSearchParams(Array.isArray(query) ? [...query] : query).toString().replaceAll("%2C", ",");
+  return text === "" ? path : `${path}?${text}`;
+}
+
 /** The most characters of an unknown name that are shown. */
 const MAX_NAME = 40;
 
@@ -30,7 +39,7 @@ const MAX_NAME = 40;
 const OF_PAGES = new Set(["page", "per_page", "cursor"]);
 
 /** Parameters that pages add to addresses of lists: the result of an action and its count. */
-const OF_ANSWERS = ["done", "bulk", "count"];
+const OF_ANSWERS = ["done", "bulk", "count", "moved", "at", "left", "file"];
 
 /** Records the ignored parts of the address, so that `framed` shows them, or `refuseLeftOut` refuses them. */
 export function leaveOut(c: Context<PageEnv>, names: Iterable<string>): void {
@@ -51,12 +60,15 @@ export function leaveOutUnknown(c: Context<PageEnv>, known: Iterable<string>): v
 /** Keeps actions beyond a page from running on a wider list. @throws `validation_failed` if a filter was ignored */
 export function refuseLeftOut(c: Context<PageEnv>): void {
   const names = c.var.left_out?.filter((name) => !OF_PAGES.has(name)) ?? [];
-  if (names.length > 0) throw new AppError("validation_failed", leftOutText(names));
+  if (names.length > 0) throw new AppError("validation_failed", `${unknownText(names)}.`);
 }
 
 export function leftOutText(names: readonly string[]): string {
-  const [are, them] = names.length === 1 ? ["is", "it"] : ["are", "them"];
-  return `Of this address, ${names.join(" and ")} ${are} not understood. Choose ${them} again.`;
+  return `${unknownText(names)} ${names.length === 1 ? "is" : "are"} ignored.`;
+}
+
+function unknownText(names: readonly string[]): string {
+  return `Unknown ${names.length === 1 ? "filter" : "filters"} ${names.map((name) => `“${name}”`).join(" and ")}`;
 }
 
 /** The day of `to` is included: the range ends at the start of the next day. */

@@ -1,4 +1,5 @@
 import type { PartnerStatus } from "../../domain/partner.ts";
+import { addressOf } from "./filters.ts";
 
 /** The note after a change that applies from an earlier day (FLOW-11). */
 const APPLIED =
@@ -42,15 +43,15 @@ export const FLASH = {
     off: "Endpoint disabled.",
   },
   flows: {
-    added_all: "The flows were added. They decide payments from now on.",
-    ordered: "The order was changed. It counts for payments from now on.",
+    added_all: "The flows were added. They apply to new payments only.",
+    ordered: "The order was changed. It applies to new payments only.",
     deleted: "Flow deleted. Its commissions stay.",
     active: "The flow is active.",
     inactive: "The flow is switched off.",
   },
   groups: {
     added: "Group added.",
-    saved: "Saved. It counts for payments from now on.",
+    saved: "Saved. Applies to new payments only.",
     applied: APPLIED,
     default: "New partners belong to this group from now on.",
     deleted: "Group deleted.",
@@ -66,6 +67,7 @@ export const FLASH = {
     saved: "Saved.",
     applied: APPLIED,
     forgotten: "Account disconnected. The partner can set up another one in the portal, under Payout details.",
+    released: "Hold released. Payouts to this partner can be paid now.",
     deactivated: "Partner deactivated and signed out.",
     activated: "Partner activated. Waiting payments earn their commissions within minutes.",
   },
@@ -84,12 +86,19 @@ export const FLASH = {
     failed: "The transfer failed. See the reason below.",
     returned: "Payout returned. Its commissions are ready to pay again, and the partner gets an e-mail.",
     canceled: "Payout canceled. Its commissions go into the next payout.",
+    results: "Results applied.",
+    results_part: "Results applied in part. Read the same file again for the rest.",
   },
   own_claims: {
     made: "Thank you. The program will review it, and the answer appears here.",
     known: "You already sent this claim. Its answer is below.",
   },
-  own_details: { connected: "Welcome back. It may take a moment until your details are verified." },
+  own_links: { added: "Link added. It counts for you from now on." },
+  own_details: {
+    confirm: "Nothing has changed yet: confirm the change by the link that we e-mailed to you.",
+    discarded: "The change was discarded.",
+    connected: "Welcome back. It may take a moment until your details are verified.",
+  },
   sessions: {
     ended: "Session ended.",
     passkey_added: "Passkey added. You can sign in with it next time.",
@@ -99,9 +108,11 @@ export const FLASH = {
     saved: "Saved.",
     applied: APPLIED,
     secret: "Secret saved.",
+    odd: "Secret saved, but it does not begin as this provider's secrets usually do. Compare it with the provider's page.",
     replaced: "Secret saved. The previous one stays valid for 24 hours.",
     cleared: "Secret removed.",
   },
+  tax_data: { saved: "Saved. Invoices of payouts that are paid already keep the data of their time." },
   team: {
     added: "Member added.",
     changed: "Role changed. The member has to sign in again.",
@@ -114,7 +125,7 @@ type Keys<T> = T extends unknown ? keyof T : never;
 /** A word that a page has a note for, or whose note has more than a text: a number, a link, the state of an object. */
 type Word = Keys<(typeof FLASH)[keyof typeof FLASH]> | "given" | "reactivated" | "recovered" | "recovered_part";
 
-/** The address of a page with a note about the finished action. */
-export function addressWithNote(path: string, word: Word): string {
-  return `${path}?done=${word}`;
+/** The address of a page with a note about the finished action, and with the query of the list that it was done in. */
+export function addressWithNote(path: string, word: Word, query = ""): string {
+  return addressOf(path, [...new URLSearchParams(query), ["done", word]]);
 }

@@ -169,4 +169,6 @@ export function refusalOf(c: Context<PageEnv>, thrown: unknown): Problems {
   return { message: thrown.message, fields: {}, status };
 }
 
-const CORRECTABLE = new Set(["validation_failed", "already_exists", "invalid_transition", "provider_not_configured"]);
+const CORRECTABLE = new Set([
+  ...["validation_failed", "already_exists", "invalid_transition", "payout_held", "provider_not_configured"],
+]);

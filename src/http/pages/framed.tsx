@@ -18,6 +18,8 @@ export interface FramedOptions extends PageOptions {
   /** The note about the previous action, by the word in the address (`flash.ts`); unknown words are ignored. */
   done?: Record<string, Child> | undefined;
   undo?: Child;
+  /** Whether the page has figures by day, which are UTC (PAGE-23). */
+  utcDays?: boolean;
   /** A notice above the head. */
   notice?: Child;
   /** The head of the page, with the page's title unless it has its own. */
@@ -26,14 +28,14 @@ export interface FramedOptions extends PageOptions {
 
 /** Renders a session's page in its frame, after ignored parts of its address and the last action's note. */
 export function framed(c: Context<PageEnv>, options: FramedOptions, body: Child): Promise<Response> {
-  const { at, problems, done = {}, undo, notice, head, ...rest } = options;
+  const { at, problems, done = {}, undo, notice, utcDays = false, head, ...rest } = options;
   const { session, left_out } = c.var;
   const { status = problems ? (problems.status ?? 422) : 200 } = rest;
   const word = c.req.query("done");
   return page(
     c,
     { ...rest, status, title: `${rest.title} · ${programText(session.program)}` },
-    <Frame session={session} at={at}>
+    <Frame session={session} at={at} utcDays={utcDays}>
       {left_out === undefined ? null : (
         <Notice tone="warn">
           <p>{leftOutText(left_out)}</p>

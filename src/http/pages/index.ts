@@ -1,8 +1,9 @@
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { AppError, notFound } from "../../lib/errors.ts";
+import { notFound } from "../../lib/errors.ts";
+import { limitBodyTo } from "../limit-body.ts";
 import { currentSession, type PageEnv } from "../session.ts";
 import { assets } from "./assets.ts";
+import { confirmDetails } from "./confirm-details.tsx";
 import { dashboard } from "./dashboard/index.ts";
 import { devMails } from "./dev/mails.tsx";
 import { renderPageError } from "./errors.tsx";
@@ -12,6 +13,7 @@ import { homeOf } from "./return-to.ts";
 import { portal } from "./portal/index.ts";
 import { unsubscribe } from "./unsubscribe.tsx";
 import { embed } from "./sign-in/embed.tsx";
+import { isResultsPath, RESULTS_BODY_LIMIT } from "../api/payout-results.ts";
 import { signIn } from "./sign-in/sign-in.tsx";
 
 const FORM_BODY_LIMIT = 512 * 1024;
@@ -19,26 +21,27 @@ const FORM_BODY_LIMIT = 512 * 1024;
 /** An imported file of 1 MiB plus the other fields of the form. */
 const IMPORT_FORM_BODY_LIMIT = 1_088 * 1024;
 
+/** A result file of 4 MiB plus the other fields of the form. */
+const RESULTS_FORM_BODY_LIMIT = RESULTS_BODY_LIMIT + 64 * 1024;
+
 /** The pages for people (PAGE-1, PAGE-10): from the server, complete without a script, every POST guarded. */
 export const pages = new Hono<PageEnv>();
 
 pages.onError(renderPageError);
 
-const limitBody = bodyLimit({
-  maxSize: FORM_BODY_LIMIT,
-  onError: () => {
-    throw new AppError("payload_too_large", "A form or file is at most 512 KiB.");
-  },
-});
-const limitImport = bodyLimit({
-  maxSize: IMPORT_FORM_BODY_LIMIT,
-  onError: () => {
-    throw new AppError("payload_too_large", "A file to import is at most 1 MiB.");
-  },
-});
+const limitBody = limitBodyTo(FORM_BODY_LIMIT, "A form or file is at most 512 KiB.");
+const limitImport = limitBodyTo(IMPORT_FORM_BODY_LIMIT, "A file to import is at most 1 MiB.");
+const limitResults = limitBodyTo(RESULTS_FORM_BODY_LIMIT, "A result file is at most 4 MiB.");
+
+function limitOf(path: string) {
+  if (isResultsPath(path)) return limitResults;
+  return path === "/dashboard/partners/import" ? limitImport : limitBody;
+}
+
 for (const path of [
   "/join/*",
   "/sign-in/*",
+  "/confirm-payout-details",
   "/embed",
   "/sign-out",
   "/switch",
@@ -47,7 +50,7 @@ for (const path of [
   "/portal/*",
 ]) {
   pages.use(path, inLanguageOfBrowser);
-  pages.use(path, (c, next) => (c.req.path === "/dashboard/partners/import" ? limitImport : limitBody)(c, next));
+  pages.use(path, (c, next) => limitOf(c.req.path)(c, next));
 }
 
 pages.get("/", async (c) => {
@@ -56,6 +59,7 @@ pages.get("/", async (c) => {
 });
 pages.route("/", assets);
 pages.route("/", signIn);
+pages.route("/confirm-payout-details", confirmDetails);
 pages.route("/embed", embed);
 pages.route("/join", join);
 pages.route("/dashboard", dashboard);

@@ -1,8 +1,10 @@
 import type { Child } from "../jsx.ts";
-import type { Session } from "../../core/sessions/sessions.ts";
+import type { Session, SessionWaiting } from "../../core/sessions/sessions.ts";
 import { ROLE_TITLES, roleMay } from "../../domain/member.ts";
 import { CsrfField, type Children } from "./page.tsx";
+import { PlaceIcon } from "./icons.tsx";
 import { mayRequest } from "./rights.tsx";
+import { countText, plural } from "./parts/figures.tsx";
 import { programText } from "./parts/shown-name.ts";
 
 export interface Place {
@@ -38,8 +40,8 @@ const OWNER_PLACES = [
 const PARTNER_PLACES = [
   [
     { href: "/portal", label: "Overview" },
+    { href: "/portal/assets", label: "Share" },
     { href: "/portal/statistics", label: "Statistics" },
-    { href: "/portal/assets", label: "Banners and texts" },
     { href: "/portal/commissions", label: "Commissions" },
     { href: "/portal/claims", label: "Missing sale?" },
     { href: "/portal/payouts", label: "Payouts" },
@@ -54,10 +56,11 @@ interface FrameProps extends Children {
   session: Session;
   /** The place in the navigation that the page belongs to. */
   at: NavigationPlace;
+  utcDays: boolean;
 }
 
 /** The frame of every page of a session: the current place, the navigation, the signed-in account. */
-export function Frame({ session, at, children }: FrameProps) {
+export function Frame({ session, at, utcDays, children }: FrameProps) {
   const places = placesOf(session);
   return (
     <div class="frame">
@@ -68,7 +71,7 @@ export function Frame({ session, at, children }: FrameProps) {
         <ProgramName program={session.program} />
         {session.partner ? null : <Find />}
         <nav aria-label="Main">
-          <Places places={places} at={at} />
+          <Places places={places} at={at} waiting={session.waiting} />
         </nav>
         <Account session={session} />
       </aside>
@@ -79,7 +82,7 @@ export function Frame({ session, at, children }: FrameProps) {
           <div class="menu-body">
             {session.partner ? null : <Find />}
             <nav aria-label="Menu">
-              <Places places={places} at={at} />
+              <Places places={places} at={at} waiting={session.waiting} />
             </nav>
             <Account session={session} />
           </div>
@@ -87,18 +90,19 @@ export function Frame({ session, at, children }: FrameProps) {
       </header>
       <main id="main" tabindex={-1}>
         {children}
-        <ZoneNote session={session} />
+        <ZoneNote session={session} utcDays={utcDays} />
       </main>
       {session.partner ? null : <Shortcuts places={places} />}
     </div>
   );
 }
 
-/** The time zone of the page's times (PAGE-23), with the owner's link to change it. */
-function ZoneNote({ session }: { session: Session }) {
+/** The time zone of the page's times and days (PAGE-23), with the owner's link to change it. */
+function ZoneNote({ session, utcDays }: Pick<FrameProps, "session" | "utcDays">) {
+  const { time_zone } = session.program;
   return (
     <p class="zone-note">
-      Times are in the time zone {session.program.time_zone}.{" "}
+      Times are in the time zone {time_zone}. {utcDays && time_zone !== "UTC" ? "Days are UTC. " : null}
       {session.member && roleMay(session.member.role, "manage") ? (
         <a href="/dashboard/settings#f-time_zone">Change</a>
       ) : null}
@@ -204,10 +208,12 @@ export interface PageHeadProps {
   lede?: Child;
   back?: Place;
   actions?: Child;
+  /** Links to the pages beside it. */
+  tabs?: Child;
 }
 
 /** The head of a page: its only `h1`, a sentence about its purpose, and its actions. */
-export function PageHead({ title, lede, back, actions }: PageHeadProps) {
+export function PageHead({ title, lede, back, actions, tabs }: PageHeadProps) {
   return (
     <header class="page-head">
       {back ? (
@@ -222,6 +228,7 @@ export function PageHead({ title, lede, back, actions }: PageHeadProps) {
         </div>
         {actions ? <div class="actions">{actions}</div> : null}
       </div>
+      {tabs}
     </header>
   );
 }
@@ -239,8 +246,14 @@ export function ProgramName({ program }: { program: { name: string; id: string }
   );
 }
 
-/** Links in groups; the current page's link is marked. */
-export function Places({ places, at }: { places: readonly (readonly Place[])[]; at: string }) {
+interface PlacesProps {
+  places: readonly (readonly Place[])[];
+  at: string;
+  waiting?: SessionWaiting;
+}
+
+/** Links in groups, with the numbers of waiting tasks; the current page's link is marked. */
+export function Places({ places, at, waiting }: PlacesProps) {
   return (
     <>
       {places.map((group) => (
@@ -252,7 +265,9 @@ export function Places({ places, at }: { places: readonly (readonly Place[])[]; 
                 aria-current={href === at ? "page" : undefined}
                 aria-keyshortcuts={key === undefined ? undefined : `g ${key}`}
               >
+                <PlaceIcon href={href} />
                 {label}
+                {waiting ? <WaitingCount href={href} waiting={waiting} /> : null}
               </a>
             </li>
           ))}
@@ -260,6 +275,29 @@ export function Places({ places, at }: { places: readonly (readonly Place[])[]; 
       ))}
     </>
   );
+}
+
+/** "Claims, 1 open" for screen readers; the number alone for others. */
+function WaitingCount({ href, waiting: { claims, applications, failed_payouts } }: WaitingCountProps) {
+  const [count, text] = {
+    "/dashboard/claims": [claims, `${countText(claims)} open`] as const,
+    "/dashboard/partners": [applications, plural(applications, "application")] as const,
+    "/dashboard/payouts": [failed_payouts, `${countText(failed_payouts)} failed`] as const,
+  }[href] ?? [0, ""];
+  if (count === 0) return null;
+  return (
+    <>
+      <span class="visually-hidden">, {text}</span>
+      <span class="place-count" aria-hidden="true">
+        {countText(count)}
+      </span>
+    </>
+  );
+}
+
+interface WaitingCountProps {
+  href: string;
+  waiting: SessionWaiting;
 }
 
 function Account({ session }: { session: Session }) {

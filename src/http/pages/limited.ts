@@ -4,7 +4,7 @@ import { countCaller, isOverLimit, programKey, RETRY_AFTER_SECONDS } from "../ra
 import type { PageEnv } from "../session.ts";
 
 /** Counts an attempt by network before a session; `at` has its own count. @throws `rate_limited` */
-export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join"): Promise<void> {
+export async function limitByAddress(c: Context<PageEnv>, at?: "look" | "join" | "links"): Promise<void> {
   if ((await countCaller(c.env, "RATE_LIMIT_SIGN_IN", c.req.raw.headers, at)) === null) return;
   throw new AppError("rate_limited", "Too many attempts from your network. Please wait a minute.", {
     retryAfter: RETRY_AFTER_SECONDS,

@@ -4,7 +4,9 @@ import type { PageEnv } from "../session.ts";
 import { framed, type FramedOptions } from "./framed.tsx";
 import type { PageHeadProps } from "./layout.tsx";
 import { csvOf } from "./list-csv.ts";
-import { ListFilter, ListFoot, ListTable, readList, type ListOf, type ListQuery, type Shown } from "./list.tsx";
+import { ListFoot, ListTable, readList, shorterAddress, type ListOf, type ListQuery, type Shown } from "./list.tsx";
+import { ListFilter, type Preset } from "./list-filter.tsx";
+import type { FilterField } from "./parts/filter-fields.tsx";
 import { Empty, type EmptyProps } from "./parts/table.tsx";
 
 interface ListPage<Query extends ListQuery, Row extends { id: string }> extends Pick<FramedOptions, "at" | "done"> {
@@ -12,12 +14,10 @@ interface ListPage<Query extends ListQuery, Row extends { id: string }> extends 
   path?: string;
   head?: Partial<PageHeadProps> | ((shown: Shown<Query, Row>) => Partial<PageHeadProps>);
   /** A notice above the head. */
-  notice?: (c: Context<PageEnv>) => Child;
-  /** The fields of the common filters, and of the others. */
-  filter: (c: Context<PageEnv>) => Child | Promise<Child>;
-  more?: () => Child;
-  /** The first filter is a search. */
-  search?: boolean;
+  notice?: (c: Context<PageEnv>) => Child | Promise<Child>;
+  filter: readonly FilterField[] | ((c: Context<PageEnv>) => Promise<readonly FilterField[]>);
+  /** Filters that are one click away; a list with times also has this month and the last one. */
+  presets?: readonly Preset[];
   /** Shown if the list has no rows yet. */
   empty: EmptyProps | ((c: Context<PageEnv>) => EmptyProps);
   /** Shown if no row matches the filter. */
@@ -29,29 +29,30 @@ interface ListPage<Query extends ListQuery, Row extends { id: string }> extends 
 /** The routes of a list: its page at `/`, and its file at `/list.csv`. */
 export function listPage<Query extends ListQuery, Row extends { id: string }>(
   list: ListOf<Query, Row>,
-  { at, path = at, done, head = {}, notice, filter, more, search, empty, hint, rows }: ListPage<Query, Row>,
+  { at, path = at, done, head = {}, notice, filter, presets, empty, hint, rows }: ListPage<Query, Row>,
 ): Hono<PageEnv> {
   return new Hono<PageEnv>()
     .get("/", async (c) => {
+      const shorter = shorterAddress(c, list);
+      if (shorter !== null) return c.redirect(shorter, 303);
       const shown = await readList(c, list);
-      const fields = await filter(c);
+      const fields = typeof filter === "function" ? await filter(c) : filter;
+      const zone = c.var.session.program.time_zone;
       return framed(
         c,
         {
-          ...{ title: list.label, at, done, notice: notice?.(c) },
+          ...{ title: list.label, at, done, notice: await notice?.(c) },
           head: typeof head === "function" ? head(shown) : head,
         },
         <>
-          <ListFilter list={list} shown={shown} path={path} search={search} more={more?.()}>
-            {fields}
-          </ListFilter>
+          <ListFilter {...{ list, shown, path, fields, presets, zone }} now={c.var.now} />
           <ListCard
             label={list.label}
             path={path}
             {...{ ...shown, hint }}
             empty={typeof empty === "function" ? empty(c) : empty}
           >
-            {rows ? rows(shown, c) : <ListTable list={list} shown={shown} />}
+            {rows ? rows(shown, c) : <ListTable list={list} shown={shown} path={path} />}
             <ListFoot shown={shown} path={path} />
           </ListCard>
         </>,

@@ -1,28 +1,32 @@
-/** The common features of the dashboard's lists (PAGE-20): the address has the filter, order, columns and size. */
+/** The common features of the dashboard's lists (PAGE-20): the address has the filter, sort, columns and size. */
 import type { Context } from "hono";
 import type { Child } from "../jsx.ts";
 import type * as z from "zod";
-import { ORDERS, type Order, type Page } from "../../core/kernel/list-page.ts";
-import { amountOf } from "../../domain/amount.ts";
+import type { Order, Page } from "../../core/kernel/list-page.ts";
+import { amountOf, type Amount, type Amounts } from "../../domain/amount.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { findPartnerId, readPartnerNames, type PartnerName } from "../../core/partners/display-names.ts";
 import type { CsvCell } from "../../domain/csv.ts";
 import type { Cents } from "../../domain/money.ts";
 import { ID_PREFIXES } from "../../lib/id.ts";
+import { pathOf } from "../request-path.ts";
 import type { PageEnv } from "../session.ts";
-import { DEFAULT_PER_PAGE, MAX_PER_PAGE, type pageQuery } from "../validate.ts";
-import { filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
-import { Badge, Money, When } from "./parts/figures.tsx";
-import { Checkbox, Field, FieldsOf, SelectField } from "./parts/form.tsx";
+import { DEFAULT_PER_PAGE, type pageQuery } from "../validate.ts";
+import { addressOf, filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
+import { Badge, Money, Sums, When } from "./parts/figures.tsx";
 import { PartnerLink, partnerText } from "./parts/partner.tsx";
 import { Pager, Table, type Column } from "./parts/table.tsx";
 import { ActionLink } from "./rights.tsx";
 
 export type Names = ReadonlyMap<string, PartnerName>;
 
-export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow" | "named"> {
+export interface ListColumn<Row> extends Pick<Column, "label" | "align" | "grow" | "named" | "sum" | "quiet"> {
   /** Its name in the address. */
   key: string;
+  /** The list can be sorted by it; the first click on its head sorts in this direction. */
+  sort?: "ascending" | "descending";
+  /** The state of a row, which is quiet if all rows have the same. */
+  state?: (row: Row) => string;
   /** Hidden by default. */
   extra?: boolean;
   cell: (row: Row, names: Names) => Child;
@@ -40,8 +44,8 @@ export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
   /** The title of its table. */
   label: string;
   query: Query;
-  /** False if it is always newest first. */
-  reversible?: false;
+  /** The key of the column of its default sort, which is descending. Without it the list is always newest first. */
+  sort?: string;
   read: (c: Context<PageEnv>, filter: ListRequest<Query>) => Promise<Page<Row>>;
   /** The partner of a row, if the list names partners. */
   partnerOf?: (row: Row) => string | null;
@@ -49,12 +53,19 @@ export interface ListOf<Query extends ListQuery, Row extends { id: string }> {
 }
 
 export type ListQuery = typeof pageQuery & z.ZodObject;
-export type ListRequest<Query extends ListQuery> = z.output<Query> & { order: Order; counted?: boolean };
+export type ListRequest<Query extends ListQuery> = z.output<Query> & {
+  order: Order;
+  /** The key of the column to sort by, descending if the order is `newest`; undefined for the list's default column. */
+  sort?: string | undefined;
+  counted?: boolean;
+};
 
 /** The parsed address of a list. */
 export interface Asked<Query extends ListQuery> {
   filter: Filter<z.output<Query>>;
   order: Order;
+  /** As in `ListRequest`. */
+  sort: string | undefined;
   /** The keys of the columns to show. */
   columns: readonly string[];
   /** The parameters that differ from the default: the filter and the display. */
@@ -78,14 +89,20 @@ async function partnerAsked(c: Context<PageEnv>): Promise<Record<string, string>
 
 export async function requestOf<Query extends ListQuery, Row extends { id: string }>(
   c: Context<PageEnv>,
-  { query, columns, reversible }: ListOf<Query, Row>,
+  { query, columns, sort: usualSort }: ListOf<Query, Row>,
 ): Promise<Asked<Query>> {
-  const filter = filterOf(c, query, "partner_id" in query.shape ? await partnerAsked(c) : {});
+  const filter = filterOf(c, query, {
+    ...("partner_id" in query.shape ? await partnerAsked(c) : {}),
+    ...("currency" in query.shape ? { currency: (c.req.query("currency") ?? "").toUpperCase() } : {}),
+  });
   const { per_page, ...texts } = filter.texts;
-  leaveOutUnknown(c, [...Object.keys(query.shape), "order", "columns"]);
-  const ordered = c.req.query("order")?.trim() ?? "";
-  const order = reversible !== false && ordered === "oldest" ? "oldest" : "newest";
-  if (ordered !== "" && ordered !== order) leaveOut(c, ["order"]);
+  leaveOutUnknown(c, [...Object.keys(query.shape), "sort", "columns"]);
+  const sorted = c.req.query("sort")?.trim() ?? "";
+  const by = sorted.replace("-", "");
+  const isSorted = columns.some(({ key, sort }) => sort !== undefined && (sorted === key || sorted === `-${key}`));
+  if (sorted !== "" && !isSorted) leaveOut(c, ["sort"]);
+  const order = isSorted && sorted === by ? "oldest" : "newest";
+  const sort = isSorted && by !== usualSort ? by : undefined;
   const wanted = new Set((c.req.queries("columns") ?? []).flatMap((text) => text.split(",")).filter(Boolean));
   if ([...wanted].some((name) => !columns.some(({ key }) => key === name))) leaveOut(c, ["columns"]);
   const usual = columns.flatMap(({ key, extra }) => (extra ? [] : [key]));
@@ -93,12 +110,12 @@ export async function requestOf<Query extends ListQuery, Row extends { id: strin
   const shown = chosen.length === 0 ? usual : chosen;
   return {
     filter: { ...filter, texts },
-    order,
+    ...{ order, sort },
     columns: shown,
     query: {
       ...texts,
       ...(per_page === undefined || per_page === String(DEFAULT_PER_PAGE) ? {} : { per_page }),
-      ...(order === "newest" ? {} : { order }),
+      ...(order === "newest" && sort === undefined ? {} : { sort: sorted }),
       ...(shown.join() === usual.join() ? {} : { columns: shown.join(",") }),
     },
     isFiltered: Object.keys(texts).length > 0,
@@ -111,7 +128,7 @@ export async function readList<Query extends ListQuery, Row extends { id: string
   list: ListOf<Query, Row>,
 ): Promise<Shown<Query, Row>> {
   const asked = await requestOf(c, list);
-  const page = await list.read(c, { ...asked.filter.value, order: asked.order });
+  const page = await list.read(c, { ...asked.filter.value, order: asked.order, sort: asked.sort });
   return { ...asked, page, names: await namesOf(c, list, page.data, asked) };
 }
 
@@ -142,24 +159,31 @@ export function columnsShown<Query extends ListQuery, Row extends { id: string }
 interface ListTableProps<Query extends ListQuery, Row extends { id: string }> {
   list: ListOf<Query, Row>;
   shown: Shown<Query, Row>;
+  /** Its own address. */
+  path: string;
   /** A box to choose a row. */
   pick?: (row: Row) => Child;
   /** A column of links or buttons. */
-  act?: { label: string; cell: (row: Row) => Child };
+  act?: { label: string; cell: (row: Row) => Child } | undefined;
 }
 
 export function ListTable<Query extends ListQuery, Row extends { id: string }>(props: ListTableProps<Query, Row>) {
-  const { list, shown, pick, act } = props;
+  const { list, shown, path, pick, act } = props;
+  const { data } = shown.page;
   const columns = columnsShown(list, shown);
   return (
     <Table
       label={list.label}
       columns={[
         ...(pick ? [{ label: "Choose", hidden: true }] : []),
-        ...columns,
+        ...columns.map((column) => ({
+          ...column,
+          quiet: column.quiet ?? isAlike(data, column),
+          sort: sortLink(list, shown, path, column),
+        })),
         ...(act ? [{ label: act.label, hidden: true }] : []),
       ]}
-      rows={shown.page.data.map((row) => [
+      rows={data.map((row) => [
         ...(pick ? [pick(row)] : []),
         ...columns.map(({ cell }) => cell(row, shown.names)),
         ...(act ? [act.cell(row)] : []),
@@ -168,81 +192,46 @@ export function ListTable<Query extends ListQuery, Row extends { id: string }>(p
   );
 }
 
-interface ListFilterProps<Query extends ListQuery, Row extends { id: string }> {
-  list: ListOf<Query, Row>;
-  shown: Shown<Query, Row>;
-  /** Its own address. */
-  path: string;
-  /** The common filters. */
-  children: Child;
-  /** The other filters. */
-  more?: Child;
-  search?: boolean | undefined;
+/** Whether several rows all have the same state. */
+function isAlike<Row>(rows: readonly Row[], { state }: ListColumn<Row>): boolean {
+  return state !== undefined && rows.length > 1 && new Set(rows.map(state)).size === 1;
 }
 
-/** The form with filters and display settings, which makes the list's address. */
-export function ListFilter<Query extends ListQuery, Row extends { id: string }>(props: ListFilterProps<Query, Row>) {
-  const { list, shown, path, children, more, search } = props;
-  const noun = list.label.toLowerCase();
-  return (
-    <form
-      method="get"
-      action={path}
-      class="filter"
-      role={search ? "search" : undefined}
-      aria-label={search ? list.label : `Filter ${noun}`}
-    >
-      <FieldsOf values={shown.filter.texts}>{children}</FieldsOf>
-      <button type="submit">{search ? "Search" : "Filter"}</button>
-      {shown.isFiltered ? <a href={path}>Show all</a> : null}
-      <details class="drop view">
-        <summary class="button">View</summary>
-        <div class="drop-body stack">
-          {"partner_id" in list.query.shape ? <PartnerField shown={shown} /> : null}
-          <FieldsOf values={shown.filter.texts}>{more}</FieldsOf>
-          {list.reversible === false ? null : (
-            <SelectField
-              name="order"
-              label="Order"
-              value={shown.order}
-              options={ORDERS.map((value) => ({ value, label: `${value} first` }))}
-            />
-          )}
-          <SelectField
-            name="per_page"
-            label="Rows on a page"
-            value={String(shown.page.per_page)}
-            options={sizesWith(shown.page.per_page).map((size) => ({ value: String(size), label: String(size) }))}
-          />
-          <fieldset class="columns">
-            <legend>Columns</legend>
-            {list.columns.map(({ key, label }) => (
-              <Checkbox name="columns" value={key} label={label} checked={shown.columns.includes(key)} />
-            ))}
-          </fieldset>
-          <button type="submit">Apply</button>
-        </div>
-      </details>
-    </form>
+/** The address of the list sorted by a column: in its first direction, or if it is sorted by it, in the other one. */
+function sortLink<Query extends ListQuery, Row extends { id: string }>(
+  list: ListOf<Query, Row>,
+  { query: { sort: _sort, ...query }, sort = list.sort, order }: Asked<Query>,
+  path: string,
+  { key, sort: first }: ListColumn<Row>,
+): Column["sort"] {
+  if (first === undefined) return undefined;
+  const now = sort === key ? (order === "newest" ? "descending" : "ascending") : undefined;
+  const next = now === undefined ? first : now === "ascending" ? "descending" : "ascending";
+  const text = `${next === "descending" ? "-" : ""}${key}`;
+  return { href: addressOf(path, text === `-${list.sort}` ? query : { ...query, sort: text }), now };
+}
+
+/**
+ * The address of a list without the empty and default parameters that a form sends (PAGE-20); null if it has only
+ * others.
+ */
+export function shorterAddress<Query extends ListQuery, Row extends { id: string }>(
+  c: Context<PageEnv>,
+  { columns, sort }: ListOf<Query, Row>,
+): string | null {
+  const { pathname, search } = pathOf(c.req.raw);
+  const given = [...new URLSearchParams(search)];
+  const chosen = [...new Set(given.flatMap(([name, text]) => (name === "columns" ? text.split(",") : [])))].join();
+  const first = given.findIndex(([name]) => name === "columns");
+  const usual: Record<string, string> = {
+    ...{ per_page: String(DEFAULT_PER_PAGE), sort: `-${sort}` },
+    columns: columns.flatMap(({ key, extra }) => (extra ? [] : [key])).join(),
+  };
+  const wanted = given.flatMap(([name, value], i): [string, string][] =>
+    name === "columns" ? (i === first ? [[name, chosen]] : []) : [[name, value]],
   );
-}
-
-/** The offered sizes and the address's own size. */
-function sizesWith(size: number): number[] {
-  return [...new Set([DEFAULT_PER_PAGE, 50, MAX_PER_PAGE, size])].toSorted((a, b) => a - b);
-}
-
-function PartnerField<Query extends ListQuery, Row>({ shown }: { shown: Shown<Query, Row> }) {
-  const id = shown.filter.texts["partner_id"];
-  return (
-    <Field
-      name="partner_id"
-      label="Partner"
-      value={id === undefined ? undefined : (shown.names.get(id)?.slug ?? id)}
-      maxlength={254}
-      hint="Slug, e-mail address or id."
-    />
-  );
+  const kept = wanted.filter(([name, value]) => value.trim() !== "" && usual[name] !== value);
+  return kept.length === given.length ? null : addressOf(pathname, kept);
 }
 
 /** The links to the other pages, and to the list's file. */
@@ -253,11 +242,10 @@ export function ListFoot<Query extends ListQuery, Row extends { id: string }>(pr
   file?: string;
 }) {
   const { shown, path, file = `${path}/list.csv` } = props;
-  const query = new URLSearchParams(shown.query).toString();
   return (
-    <Pager page={shown.page} path={path} query={shown.query} order={shown.order}>
+    <Pager page={shown.page} path={path} query={shown.query} order={shown.sort === undefined ? shown.order : null}>
       {/* The page depends only on its address, so the file is the same list. */}
-      <ActionLink class="file" href={query === "" ? file : `${file}?${query}`}>
+      <ActionLink class="file" href={addressOf(file, shown.query)}>
         CSV of all pages
       </ActionLink>
     </Pager>
@@ -268,13 +256,23 @@ interface Owned {
   partner_id: string | null;
 }
 
-export function partnerColumn<Row extends Owned>(): ListColumn<Row> {
+interface RowLink<Row> {
+  /** The page of the row, which the name then leads to instead of the partner's page. */
+  href: (row: Row) => string;
+  /** The line below the name, instead of the slug. */
+  second?: (row: Row) => Child;
+  csv: ListColumn<Row>["csv"];
+}
+
+/** The partner of a row; with `link` it names the row, and leads to its page. */
+export function partnerColumn<Row extends Owned>(link?: RowLink<Row>): ListColumn<Row> {
   const of = (row: Row, names: Names) => (row.partner_id === null ? undefined : names.get(row.partner_id));
   return {
     key: "partner",
     label: "Partner",
-    cell: (row, names) => <PartnerLink partner={of(row, names)} />,
+    cell: (row, names) => <PartnerLink partner={of(row, names)} href={link?.href(row)} second={link?.second?.(row)} />,
     csv: {
+      ...link?.csv,
       partner_id: (row) => row.partner_id,
       partner_slug: (row, names) => of(row, names)?.slug ?? null,
       partner_email: (row, names) => of(row, names)?.email ?? null,
@@ -304,15 +302,25 @@ export function timeColumn<Row extends Texts<Key>, Key extends string>(key: Key,
   };
 }
 
-/** A column at the end of the row: the day of an instant. */
-export function dayColumn<Row extends Texts<Field>, Field extends string>(
-  key: string,
+interface DateColumn {
+  key?: string;
+  extra?: boolean;
+  /** Its day alone. */
+  only?: "day";
+  /** False for a list that cannot be sorted by it. */
+  isSorted?: false;
+}
+
+/** The last column of a list: an instant, or its day. */
+export function dateColumn<Row extends Texts<Field>, Field extends string>(
   label: string,
   field: Field,
+  { key = field, extra = false, only, isSorted }: DateColumn = {},
 ): ListColumn<Row> {
+  const sort = isSorted === false ? {} : ({ sort: "descending" } as const);
   return {
-    ...{ key, label, align: "end", csv: { [field]: (row: Row) => row[field] } },
-    cell: (row) => <When at={row[field]} only="day" />,
+    ...{ key, label, extra, ...sort, align: "end", quiet: true, csv: { [field]: (row: Row) => row[field] } },
+    cell: (row) => <When at={row[field]} only={only} />,
   };
 }
 
@@ -322,12 +330,15 @@ export function statusColumn<Row extends { status: string }>(
 ): ListColumn<Row> {
   return {
     ...{ key: "status", label, csv: { status: (row: Row) => row.status } },
+    state: ({ status }) => status,
     cell: ({ status }: Row) => <Badge state={status} label={text[status as Row["status"]]} />,
   };
 }
 
 interface AmountColumn<Row> {
   extra?: boolean;
+  /** The amount of the row, which is not one of several. */
+  sum?: boolean;
   /** Whether a row has an amount. */
   isShown?: (row: Row) => boolean;
 }
@@ -336,12 +347,43 @@ export function amountColumn<Row extends { currency: string }>(
   key: string,
   label: string,
   of: (row: Row) => Cents,
-  { extra = false, isShown = () => true }: AmountColumn<Row> = {},
+  { extra = false, sum = false, isShown = () => true }: AmountColumn<Row> = {},
 ): ListColumn<Row> {
   return {
-    ...{ key, label, extra, align: "end", csv: amountCells(key, of) },
+    ...{ key, label, extra, sum, align: "end", csv: amountCells(key, of) },
     cell: (row) => (isShown(row) ? <Money of={amountOf(row, of(row))} /> : "–"),
   };
+}
+
+interface SumsColumn {
+  /** How many currencies a cell shows; the file has all. */
+  most?: number;
+  sum?: boolean;
+  /** The column of the currencies in the file. */
+  currency?: string;
+}
+
+/** A column of sums, an amount for each currency; a cell of the file has all of them, in the same order. */
+export function sumsColumn<Row>(
+  key: string,
+  label: string,
+  of: (row: Row) => Amounts,
+  { most, sum = false, currency = `${key}_currency` }: SumsColumn = {},
+): ListColumn<Row> {
+  const each = (row: Row, cell: (amount: Amount) => string) => of(row).map(cell).join("; ");
+  return {
+    ...{ key, label, sum, align: "end" },
+    cell: (row) => (isNothing(of(row)) ? <span class="muted">–</span> : <Sums of={of(row)} most={most} />),
+    csv: {
+      [key]: (row) => each(row, (amount) => decimalAmount(amount.amount_cents, amount.currency)),
+      [currency]: (row) => each(row, (amount) => amount.currency),
+      [`${key}_cents`]: (row) => each(row, ({ amount_cents }) => String(amount_cents)),
+    },
+  };
+}
+
+function isNothing(of: Amounts): boolean {
+  return of.every(({ amount_cents }) => amount_cents === 0);
 }
 
 /** The cells of an amount in a file: with its currency's decimals and the currency, and in smallest units. */

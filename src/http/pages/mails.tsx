@@ -14,9 +14,10 @@ import { IfMay } from "./rights.tsx";
 import { Empty, Table } from "./parts/table.tsx";
 import { sentFields } from "./act.ts";
 import { FLASH, addressWithNote } from "./flash.ts";
+import { placeInFrame } from "./account-place.tsx";
 
 /** The account's e-mail settings, below the page `parent`; for the owner also undelivered e-mails. */
-export function mails(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
+export function mails(parent: "/dashboard/settings" | "/portal/details"): Hono<PageEnv> {
   const at = `${parent}/mails`;
   return new Hono<PageEnv>()
     .get("/", async (c) => {
@@ -27,8 +28,8 @@ export function mails(parent: "/dashboard/settings" | "/portal/details", label: 
         reader.audience === "owner" ? readFailedMails(ctx) : [],
       ]);
       const head = {
-        lede: `What ${session.partner ? session.record.email : session.program.owner_email} gets.`,
-        back: { href: parent, label },
+        lede: `Notifications for ${session.partner ? session.record.email : session.program.owner_email}.`,
+        ...placeInFrame(parent, "mails"),
       };
       return framed(
         c,
@@ -113,7 +114,7 @@ function FailedMails({ failed, at }: { failed: FailedMail[]; at: string }) {
             { label: "To", grow: true },
             { label: "State" },
             { label: "When" },
-            { label: "Send again", hidden: true },
+            { label: "Resend", hidden: true },
           ]}
           rows={failed.map((mail) => [
             MAIL_KINDS[mail.kind].title,
@@ -124,7 +125,7 @@ function FailedMails({ failed, at }: { failed: FailedMail[]; at: string }) {
             </span>,
             mail.completed_at === null ? "–" : <When at={mail.completed_at} />,
             mail.may_be_sent_again === 1 ? (
-              <ActionButton action={`${at}/${mail.id}/send-again`} label="Send again" />
+              <ActionButton action={`${at}/${mail.id}/send-again`} label="Resend" />
             ) : null,
           ])}
         />

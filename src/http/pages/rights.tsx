@@ -26,6 +26,10 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "GET /integration/check",
       "GET /search",
       "GET /settings",
+      "GET /settings/commissions",
+      "GET /settings/payouts",
+      "GET /settings/portal",
+      "GET /settings/providers",
       "GET /settings/keys",
       "GET /settings/team",
     ],
@@ -44,6 +48,8 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
     ...[
       "GET /payouts",
       "GET /payouts/:id",
+      "GET /payouts/exports",
+      "GET /payouts/exports/:id",
       "GET /webhooks",
       "GET /webhooks/:id",
       "GET /webhooks/:id/deliveries.csv",
@@ -53,16 +59,23 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
   // Undelivered e-mails contain the addresses of payouts.
   details: [
     "GET /payouts/export.csv",
-    "GET /payouts/files",
+    "GET /payouts/exports/:id/file",
+    "GET /payouts/exports/list.csv",
     "GET /payouts/list.csv",
     "GET /settings/mails",
     "GET /partners/:id/payout-details",
+    "GET /partners/:id/tax-data",
+    "GET /payouts/:id/statement",
+    "GET /payouts/:id/statement.csv",
   ],
   money: [
     ...["POST /commissions/:id", "POST /commissions/bulk", "GET /commissions/new", "POST /commissions/new"],
     ...["GET /commissions/matching", "POST /commissions/matching"],
-    ...["GET /payouts/new", "POST /payouts/new", "POST /payouts/chosen", "POST /payouts/chosen/confirmed"],
+    ...["GET /payouts/new", "POST /payouts/new", "POST /payouts/ask", "GET /payouts/pay", "POST /payouts/pay"],
+    ...["GET /payouts/matching", "POST /payouts/matching"],
+    ...["POST /payouts/exports/:id/paid", "GET /payouts/exports/:id/cancel", "POST /payouts/exports/:id/cancel"],
     ...["GET /payouts/:id/pay", "POST /payouts/:id/pay", "GET /payouts/:id/mark-paid", "POST /payouts/:id/mark-paid"],
+    ...["GET /payouts/exports/:id/results", "POST /payouts/exports/:id/results"],
     ...["GET /payouts/:id/cancel", "POST /payouts/:id/cancel"],
     ...["GET /payouts/:id/returned", "POST /payouts/:id/returned"],
     ...["GET /payouts/:id/was-made", "POST /payouts/:id/was-made"],
@@ -90,12 +103,14 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
       "POST /partners/:id/activate",
       "POST /partners/:id/invite",
     ],
+    "POST /partners/:id/tax-data",
     ...["GET /partners/:id/deactivate", "POST /partners/:id/deactivate"],
     ...["GET /partners/:id/forget-account", "POST /partners/:id/forget-account"],
     ...["POST /partners/:id/codes", "POST /partners/:id/codes/:code_id/remove"],
     ...["POST /partners/applications/chosen", "POST /partners/applications/chosen/confirmed"],
     ...["POST /partners/applications/:id/approve", "POST /partners/applications/:id/decline"],
-    ...["POST /settings", "POST /settings/mails", "POST /settings/mails/:id/send-again"],
+    ...["POST /settings", "POST /settings/commissions", "POST /settings/payouts", "POST /settings/portal"],
+    ...["POST /settings/rates", "POST /settings/mails", "POST /settings/mails/:id/send-again"],
     ...[
       "GET /webhooks/:id/delete",
       "POST /webhooks/:id/delete",
@@ -107,6 +122,7 @@ export const ROUTES_OF: Record<Right, readonly string[]> = {
   ],
   secure: [
     "POST /integration/:provider/destination",
+    ...["POST /settings/payout-hold", "POST /partners/:id/release-hold"],
     ...["POST /settings/secrets", "GET /settings/secrets/:name/remove", "POST /settings/secrets/:name/remove"],
     ...["GET /settings/api-key", "POST /settings/api-key", "POST /settings/keys", "POST /settings/keys/:id/rotate"],
     ...["GET /settings/keys/:id/delete", "POST /settings/keys/:id/delete"],
@@ -177,6 +193,11 @@ export interface Reader {
 
 export const ReaderContext = createContext<Reader>({ role: null, is_fresh: false, at: "/" });
 
+/** The reader's role; null if the reader is not a member. */
+export function useRole(): MemberRole | null {
+  return useContext(ReaderContext).role;
+}
+
 /** Whether the reader has the right now; a right that needs a fresh proof counts only with it. */
 export function useMay(right: Right): boolean {
   const { role, is_fresh } = useContext(ReaderContext);
@@ -207,7 +228,7 @@ export function ProveFirst({ to = "change this" }: { to?: string | undefined }) 
   const { at } = useContext(ReaderContext);
   return (
     <p class="muted">
-      To {to}, <a href={proofPage(at)}>confirm that it is you</a>: you signed in more than 15 minutes ago.
+      To {to}, <a href={proofPage(at)}>confirm it's you</a>: you signed in more than 15 minutes ago.
     </p>
   );
 }

@@ -11,17 +11,18 @@ import { Table } from "./parts/table.tsx";
 import { nameText } from "./parts/shown-name.ts";
 import { sentFields } from "./act.ts";
 import { FLASH, addressWithNote } from "./flash.ts";
+import { placeInFrame } from "./account-place.tsx";
 
 /** The sessions of the signed-in account, below the page `parent`: each can be ended, or all of the address at once. */
-export function sessions(parent: "/dashboard/settings" | "/portal/details", label: string): Hono<PageEnv> {
+export function sessions(parent: "/dashboard/settings" | "/portal/details"): Hono<PageEnv> {
   const at = `${parent}/sessions`;
   return new Hono<PageEnv>()
     .get("/", async (c) => {
       const { session } = c.var;
       const listed = await listSessions(c.var.base, session);
       const head = {
-        lede: `Where ${session.record.email} is signed in to this account. "Sign out everywhere" also ends the sessions of its other accounts.`,
-        back: { href: parent, label },
+        lede: `Active sessions of ${session.record.email}. "Sign out everywhere" also ends the sessions of its other accounts.`,
+        ...placeInFrame(parent, "sessions"),
         actions: <ActionButton action={`${at}/end-all`} label="Sign out everywhere" kind="danger" />,
       };
       return framed(

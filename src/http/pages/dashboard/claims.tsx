@@ -10,7 +10,7 @@ import { claimDecline, claimGrant } from "../../api/claims.ts";
 import { claimQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
-import { partnerColumn, textColumn, timeColumn, type ListOf, statusColumn } from "../list.tsx";
+import { dateColumn, partnerColumn, textColumn, timeColumn, type ListOf, statusColumn } from "../list.tsx";
 import { CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
 import { Badge, When } from "../parts/figures.tsx";
 import { ActionButton, Field, Form, TextArea, Actions } from "../parts/form.tsx";
@@ -22,7 +22,7 @@ import { act, type Sent } from "../act.ts";
 import { FLASH, addressWithNote } from "../flash.ts";
 import { listPage } from "../list-page.tsx";
 import { Refused } from "../parts/notice.tsx";
-import { Choice } from "../parts/filter-fields.tsx";
+import { choice } from "../parts/filter-fields.tsx";
 
 const AT = "/dashboard/claims";
 
@@ -38,18 +38,9 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
   query: claimQuery,
   read: async (c, filter) => parsePage(await listClaims(c.var.ctx, filter)),
   partnerOf: (claim) => claim.partner_id,
+  sort: "created_at",
   columns: [
-    {
-      key: "claim",
-      label: "Claim",
-      cell: (claim) => (
-        <a href={`${AT}/${claim.id}`}>
-          <When at={claim.created_at} />
-        </a>
-      ),
-      csv: { claim_id: "id", created_at: "created_at" },
-    },
-    partnerColumn(),
+    partnerColumn<Listed>({ href: ({ id }) => `${AT}/${id}`, csv: { claim_id: "id" } }),
     {
       key: "sale",
       label: "Sale",
@@ -60,6 +51,7 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
     textColumn("note", "Note"),
     timeColumn("decided_at", "Decided"),
     statusColumn("State", CLAIM_TEXTS),
+    dateColumn("Sent", "created_at"),
   ],
 };
 
@@ -67,7 +59,8 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
 export const claims = listPage(LIST, {
   at: AT,
   head: { lede: "Sales that partners report as missing." },
-  filter: () => <Choice name="status" label="State" among={CLAIM_STATUSES} text={(status) => CLAIM_TEXTS[status]} />,
+  filter: [choice("status", "State", CLAIM_STATUSES, (status) => CLAIM_TEXTS[status])],
+  presets: [{ label: "Open", query: { status: "open" } }],
   empty: {
     title: "No claims yet",
     children: "If a partner reports a missing sale in the portal, the claim appears here.",
@@ -151,7 +144,7 @@ async function claimPage(c: Context<PageEnv>, id: string, sent?: Sent) {
                 <p class="more">
                   <ActionButton
                     action={`${AT}/${id}/grant`}
-                    label="Assign to the partner"
+                    label="Approve"
                     values={{ payment_id: payment.id }}
                     kind="primary"
                   />
@@ -220,7 +213,7 @@ function Decision({ at, isOrder, sent }: DecisionProps) {
           maxlength={64}
           hint="It begins with pmt_. You find it in the address of the payment's page."
         />
-        <Actions submit="Assign to the partner" kind="plain" />
+        <Actions submit="Approve" kind="plain" />
       </Form>
       <Form action={`${at}/decline`} class="card stack form-narrow" values={sent?.fields}>
         <h2>Decline</h2>

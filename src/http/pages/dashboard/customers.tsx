@@ -2,15 +2,14 @@ import type { Context } from "hono";
 import { getCustomer, listCustomers, type Customer } from "../../../core/customers/customers.ts";
 import { eraseCustomer } from "../../../core/customers/erase.ts";
 import { readPartnerNames } from "../../../core/partners/display-names.ts";
-import { sumUp, type Amount, type Amounts } from "../../../domain/amount.ts";
-import { decimalAmount } from "../../../domain/currency.ts";
+import { sumUp, type Amounts } from "../../../domain/amount.ts";
 import { customerQuery } from "../../queries.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed, formPage } from "../framed.tsx";
-import { partnerColumn, textColumn, timeColumn, type ListOf } from "../list.tsx";
+import { dateColumn, partnerColumn, sumsColumn, textColumn, type ListOf } from "../list.tsx";
 import { countText, providerText, Sums, When } from "../parts/figures.tsx";
 import { PartnerLink } from "../parts/partner.tsx";
-import { PaymentSearchField, ProviderField, RangeFields } from "../parts/filter-fields.tsx";
+import { PAYMENT_SEARCH, PROVIDER_FIELD, RANGE_FIELDS } from "../parts/filter-fields.tsx";
 import { Facts } from "../parts/table.tsx";
 import { ActionLink } from "../rights.tsx";
 import { FLASH, addressWithNote } from "../flash.ts";
@@ -38,11 +37,6 @@ export type Listed = Pick<
   ("id" | "provider" | "customer_id" | "email" | "partner_id" | "first_seen" | "last_seen") | ("payments" | "revenue")
 >;
 
-/** One file cell for the amounts of all currencies. */
-function ofEach(revenue: Amounts, cell: (amount: Amount) => string): string {
-  return revenue.map(cell).join("; ");
-}
-
 const LIST: ListOf<typeof customerQuery, Listed> = {
   name: "customers",
   label: "Customers",
@@ -53,6 +47,7 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
     return { ...page, data: data.map((customer) => ({ ...customer, revenue: sumUp(customer.revenue, program) })) };
   },
   partnerOf: (customer) => customer.partner_id,
+  sort: "last_seen",
   columns: [
     {
       key: "customer",
@@ -61,14 +56,8 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
       csv: { newest_payment_id: "id", email: "email", customer_id: "customer_id", provider: "provider" },
     },
     textColumn("customer_id", "Customer id"),
+    sumsColumn("revenue", "Revenue", ({ revenue }) => revenue, { sum: true, currency: "currency" }),
     partnerColumn(),
-    {
-      key: "first_seen",
-      label: "First seen",
-      cell: (customer) => <When at={customer.first_seen} only="day" />,
-      csv: { first_seen: "first_seen" },
-    },
-    timeColumn("last_seen", "Last seen"),
     {
       key: "payments",
       label: "Payments",
@@ -77,18 +66,13 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
       csv: { payments: "payments" },
     },
     {
-      key: "revenue",
-      label: "Revenue",
-      align: "end",
-      named: true,
-      cell: (customer) => <Sums of={customer.revenue} />,
-      csv: {
-        revenue: ({ revenue }) =>
-          ofEach(revenue, ({ amount_cents, currency }) => decimalAmount(amount_cents, currency)),
-        currency: ({ revenue }) => ofEach(revenue, ({ currency }) => currency),
-        revenue_cents: ({ revenue }) => ofEach(revenue, ({ amount_cents }) => String(amount_cents)),
-      },
+      key: "first_seen",
+      label: "First seen",
+      extra: true,
+      cell: (customer) => <When at={customer.first_seen} only="day" />,
+      csv: { first_seen: "first_seen" },
     },
+    dateColumn("Last seen", "last_seen", { only: "day" }),
   ],
 };
 
@@ -97,14 +81,7 @@ export const customers = listPage(LIST, {
   at: AT,
   done: FLASH.customers,
   head: { lede: "All customers that your providers reported, newest payment first." },
-  search: true,
-  filter: () => (
-    <>
-      <PaymentSearchField />
-      <ProviderField />
-      <RangeFields />
-    </>
-  ),
+  filter: [PAYMENT_SEARCH, PROVIDER_FIELD, ...RANGE_FIELDS],
   empty: { title: "No customers yet", children: "They appear with their first payment or lead." },
 })
   .get("/:id", (c) => customerPage(c, c.req.param("id")))

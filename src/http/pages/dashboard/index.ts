@@ -24,11 +24,16 @@ import { partnerCodes } from "./partners/codes.tsx";
 import { partnerPayoutDetails } from "./partners/payout-details.tsx";
 import { groups } from "./partners/groups.tsx";
 import { partnerImport } from "./partners/import.tsx";
+import { partnerTaxData } from "./partners/tax-data.tsx";
 import { partners } from "./partners/list.tsx";
 import { payments } from "./payments/list.tsx";
-import { payoutChosen } from "./payouts/chosen.tsx";
-import { payoutFiles } from "./payouts/files.tsx";
+import { payoutAsk } from "./payouts/ask.tsx";
+import { payoutExportPages } from "./payouts/exports.tsx";
+import { payoutMatching } from "./payouts/matching.tsx";
 import { payoutNew } from "./payouts/new.tsx";
+import { exportResults } from "./payouts/results.tsx";
+import { payoutPay } from "./payouts/pay.tsx";
+import { payoutStatement } from "./payouts/statement.tsx";
 import { payouts } from "./payouts/list.tsx";
 import { search } from "./search.tsx";
 import { settings } from "./settings/settings.tsx";
@@ -45,6 +50,7 @@ export const dashboard = new Hono<PageEnv>()
   .route("/partners", partners)
   .route("/partners", partnerCodes)
   .route("/partners", partnerPayoutDetails)
+  .route("/partners", partnerTaxData)
   .route("/flows", flows)
   .route("/commissions/bulk", commissionsChosen)
   .route("/commissions/matching", commissionsMatching)
@@ -57,8 +63,12 @@ export const dashboard = new Hono<PageEnv>()
   .route("/claims", claims)
   .route("/search", search)
   .route("/payouts/new", payoutNew)
-  .route("/payouts/chosen", payoutChosen)
-  .route("/payouts/files", payoutFiles)
+  .route("/payouts/ask", payoutAsk)
+  .route("/payouts/exports", payoutExportPages)
+  .route("/payouts/exports", exportResults)
+  .route("/payouts/matching", payoutMatching)
+  .route("/payouts/pay", payoutPay)
+  .route("/payouts", payoutStatement)
   .route("/payouts", payouts)
   .route("/events/clicks", clicks)
   .route("/events", events)
@@ -66,8 +76,8 @@ export const dashboard = new Hono<PageEnv>()
   .route("/integration/check", integrationCheck)
   .route("/integration", integration)
   .route("/settings/sessions/passkeys", passkeys)
-  .route("/settings/sessions", sessions("/dashboard/settings", "Settings"))
-  .route("/settings/mails", mails("/dashboard/settings", "Settings"))
+  .route("/settings/sessions", sessions("/dashboard/settings"))
+  .route("/settings/mails", mails("/dashboard/settings"))
   .route("/settings/mails", failedMails)
   .route("/settings/keys", apiKeys)
   .route("/settings/team", team)

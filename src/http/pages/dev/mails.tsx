@@ -55,7 +55,7 @@ function MailList({ mails }: { mails: LocalMail[] }) {
         ) : (
           <Table
             label="E-mails"
-            columns={[{ label: "Subject" }, { label: "To" }, { label: "Written", align: "end" }]}
+            columns={[{ label: "Subject" }, { label: "To" }, { label: "Sent", align: "end" }]}
             rows={mails.map(({ id, subject, to }) => [
               <a href={`/dev/mails/${id}`}>{subject}</a>,
               <span class="who">{to}</span>,

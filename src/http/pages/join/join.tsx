@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { Child } from "../../jsx.ts";
-import { openJoin, proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
+import { proveAddress, takeForm, type Proof } from "../../../core/applications/apply.ts";
+import { openJoin, type OpenJoin } from "../../../core/applications/offer.ts";
 import type { ProgramCtx } from "../../../core/kernel/context.ts";
 import type { Application, Program } from "../../../core/kernel/rows.ts";
 import { TOKEN_PATTERN } from "../../../domain/shard.ts";
@@ -26,6 +27,9 @@ import {
   type JoinValues,
   type StampedForm,
 } from "./form.tsx";
+import { NextSteps, SiteLink } from "./next.tsx";
+import { OfferText } from "./offer.tsx";
+import type { Offer } from "../../../domain/offer.ts";
 import { programText } from "../parts/shown-name.ts";
 import { sentFields } from "../act.ts";
 
@@ -33,15 +37,15 @@ import { sentFields } from "../act.ts";
 export const join = new Hono<PageEnv>()
   .use("*", requireVisit())
   .get("/:program", async (c) => {
-    const { program } = await programOf(c);
-    const values = { ...joinValues(program), [GROUP_FIELD]: c.req.query("group") ?? "" };
-    return formPage(c, program, { values });
+    const group = c.req.query("group") ?? "";
+    const { ctx, offer } = await joinOf(c, group);
+    return formPage(c, ctx.program, { offer, values: { ...joinValues(ctx.program), [GROUP_FIELD]: group } });
   })
   .post("/:program", async (c) => {
-    const ctx = await programOf(c);
-    const { program } = ctx;
     const fields = await sentFields(c);
-    const shown = { values: joinValues(program, fields), stamp: fields.text(STAMP_FIELD) };
+    const { ctx, offer } = await joinOf(c, fields.raw(GROUP_FIELD));
+    const { program } = ctx;
+    const shown = { offer, values: joinValues(program, fields), stamp: fields.text(STAMP_FIELD) };
     try {
       await limitByAddress(c, "join");
       const refused = await takeFields(c, ctx, fields);
@@ -51,11 +55,11 @@ export const join = new Hono<PageEnv>()
       c.header("Retry-After", String(retryAfterOf(error)));
       return formPage(c, program, { ...shown, problems: { message: error.message, fields: {} }, status: 429 });
     }
-    return sentPage(c, program, fields.text("email"));
+    return sentPage(c, program, fields);
   })
   .get("/:program/confirm", async (c) => {
-    const { program } = await programOf(c);
-    return confirmPage(c, program, c.req.query("token") ?? "");
+    const { ctx } = await joinOf(c);
+    return confirmPage(c, ctx.program, c.req.query("token") ?? "");
   })
   .post("/:program/confirm", async (c) => {
     await limitByAddress(c);
@@ -64,17 +68,17 @@ export const join = new Hono<PageEnv>()
       ? await proveAddress(c.var.base, token)
       : { outcome: "link_refused" };
     if (proof.outcome === "link_refused") return refusedPage(c);
-    return plainPage(c, proof.program, 200, ...proofText(proof));
+    return proofPage(c, proof);
   });
 
 /** @throws `not_found` if no such program accepts applications, `not_configured` if addresses cannot be verified. */
-async function programOf(c: Context<PageEnv>): Promise<ProgramCtx> {
-  const ctx = await openJoin(c.var.base, c.req.param("program") ?? "");
-  if (!ctx) throw notFound("page");
+async function joinOf(c: Context<PageEnv>, group = ""): Promise<OpenJoin> {
+  const found = await openJoin(c.var.base, c.req.param("program") ?? "", group);
+  if (!found) throw notFound("page");
   publicUrl(c.env);
-  if (ctx.mailer === null)
+  if (found.ctx.mailer === null)
     throw new AppError("not_configured", "You cannot apply here, because this service sends no e-mail.");
-  return ctx;
+  return found;
 }
 
 /** The reason to show the form again; null if it was stored. A bot's form is dropped with the same reply. */
@@ -107,6 +111,7 @@ function formOf(c: Context<PageEnv>, program: Program): StampedForm {
 }
 
 interface Shown {
+  offer: Offer;
   values: JoinValues;
   /** The stamp of the sent form. A valid one is kept, so that the applicant does not wait twice. */
   stamp?: string;
@@ -114,7 +119,7 @@ interface Shown {
   status?: 429;
 }
 
-async function formPage(c: Context<PageEnv>, program: Program, { values, stamp = "", problems, status }: Shown) {
+async function formPage(c: Context<PageEnv>, program: Program, { offer, values, stamp = "", problems, status }: Shown) {
   const { now } = c.var;
   const form = formOf(c, program);
   const { state } = await readStamp(form, stamp, now);
@@ -123,7 +128,7 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
     c,
     { title: `Become a partner of ${programText(program)}`, status: status ?? (problems ? 422 : 200) },
     <Card program={program} title={`Become a partner of ${programText(program)}`}>
-      <p class="muted">Send customers through your own link and earn a commission on their purchases.</p>
+      <OfferText program={program} offer={offer} />
       <JoinForm program={program} values={values} stamp={kept} problems={problems} />
       <p class="muted small">
         Already a partner? <a href="/sign-in">Sign in</a>
@@ -133,13 +138,26 @@ async function formPage(c: Context<PageEnv>, program: Program, { values, stamp =
 }
 
 /** The same for known and unknown addresses (JOIN-4). */
-function sentPage(c: Context<PageEnv>, program: Program, address: string) {
-  return plainPage(c, program, 200, "Check your e-mail", [
+function sentPage(c: Context<PageEnv>, program: Program, fields: FormFields) {
+  const { EMAIL_FROM: from } = c.env;
+  const group = fields.text(GROUP_FIELD);
+  const form = `/join/${c.req.param("program")}${group === "" ? "" : `?${new URLSearchParams({ group }).toString()}`}`;
+  return plainPage(
+    c,
+    program,
+    "Check your e-mail",
     <>
-      We have sent an e-mail to <strong>{address}</strong>. Open the link in it within 24 hours to continue.
+      <p>
+        We have sent an e-mail to <strong>{fields.text("email")}</strong>. Open the link in it within 24 hours to
+        continue.
+      </p>
+      <NextSteps program={program} at="sent" />
+      <p class="muted small">
+        No e-mail? Check your spam folder{from ? <> for a message from {from}</> : null}, or{" "}
+        <a href={form}>send the form again</a>.
+      </p>
     </>,
-    "No e-mail? Check your spam folder.",
-  ]);
+  );
 }
 
 function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
@@ -160,45 +178,85 @@ function confirmPage(c: Context<PageEnv>, program: Program, token: string) {
   );
 }
 
-function proofText(proof: Exclude<Proof, { outcome: "link_refused" }>): [title: string, paragraphs: Child[]] {
-  const name = programText(proof.program);
+function proofPage(c: Context<PageEnv>, proof: Exclude<Proof, { outcome: "link_refused" }>) {
+  const { program } = proof;
+  const name = <bdi>{programText(program)}</bdi>;
+  const show = (title: string, body: Child) => plainPage(c, program, title, body);
   if ("partner" in proof && proof.partner === "deactivated") {
-    return [
+    return show(
       "Not active",
-      [`This address belongs to a partner of ${name} who is not active. Ask ${name} to reactivate it.`],
-    ];
+      <p>
+        This address belongs to a partner of {name} who is not active. Ask {name} to reactivate it.
+      </p>,
+    );
   }
   switch (proof.outcome) {
     case "proved":
-      return PROVED[proof.application.status](name);
+      return show(...PROVED[proof.application.status](program));
     case "waiting":
-      return ["Thank you", [`You have already applied. ${name} will e-mail you the decision.`]];
+      return show("Thank you", <Waiting program={program} text="You have already applied." />);
     case "partner":
-      return [
+      return show(
         "You are already a partner",
-        [
-          <>
-            This address belongs to a partner of <bdi>{name}</bdi> already. <a href="/sign-in">Sign in</a>
-          </>,
-        ],
-      ];
+        <>
+          <p>This address belongs to a partner of {name} already.</p>
+          <SignIn />
+        </>,
+      );
     case "closed":
-      return ["Not at the moment", [`${name} does not accept applications at the moment. ${UNTIL_OVER}`]];
+      return show(
+        "Not at the moment",
+        <p>
+          {name} does not accept applications at the moment. Your application is deleted after 24 hours; until then you
+          can use the link again if that changes.
+        </p>,
+      );
   }
 }
 
-const UNTIL_OVER = "Your application is deleted after 24 hours; until then you can use the link again if that changes.";
+function Waiting({ program, text }: { program: Program; text: string }) {
+  return (
+    <>
+      <p>{text}</p>
+      <NextSteps program={{ ...program, applications: "review" }} at="waiting" />
+      <SiteLink program={program} />
+    </>
+  );
+}
+
+function SignIn() {
+  return (
+    <p>
+      <a class="button primary wide" href="/sign-in">
+        Sign in
+      </a>
+    </p>
+  );
+}
 
 /** The page of the link, by the application's current status: the same link shows the current one again. */
-const PROVED: Record<Application["status"], (name: string) => [title: string, paragraphs: Child[]]> = {
-  pending: (name) => ["Thank you", [`We have received your application. ${name} will review it and e-mail you.`]],
-  approved: () => [
+const PROVED: Record<Application["status"], (program: Program) => [title: string, body: Child]> = {
+  pending: (program) => ["Thank you", <Waiting program={program} text="We have received your application." />],
+  approved: (program) => [
     "You are a partner",
-    ["Welcome! We have sent you an e-mail with your link and a button that signs you in."],
+    <>
+      <p>Welcome! We have sent you an e-mail with your link and a button that signs you in.</p>
+      <NextSteps program={program} at="partner" />
+      <SignIn />
+    </>,
   ],
-  declined: (name) => [
+  declined: (program) => [
     "Your application was declined",
-    [`${name} has declined it, and we have sent you an e-mail. You may apply again.`],
+    <>
+      <p>
+        <bdi>{programText(program)}</bdi> has declined it, and we have sent you an e-mail. You may apply again.
+      </p>
+      <p>
+        <a class="button wide" href={`/join/${program.id}`}>
+          Open the form
+        </a>
+      </p>
+    </>,
   ],
 };
 
@@ -220,14 +278,12 @@ async function refusedPage(c: Context<PageEnv>) {
   );
 }
 
-function plainPage(c: Context<PageEnv>, program: Program, status: 200, title: string, paragraphs: Child[]) {
+function plainPage(c: Context<PageEnv>, program: Program, title: string, body: Child) {
   return page(
     c,
-    { title, status },
+    { title },
     <Card program={program} title={title}>
-      {paragraphs.map((paragraph) => (
-        <p>{paragraph}</p>
-      ))}
+      {body}
     </Card>,
   );
 }

@@ -25,7 +25,7 @@ export const ANSWER_TEXTS: Record<ClaimAnswer, string> = {
 };
 
 /** A claim's status, for partners and owners. */
-export const CLAIM_TEXTS: Record<ClaimStatus, string> = { open: "open", granted: "granted", declined: "declined" };
+export const CLAIM_TEXTS: Record<ClaimStatus, string> = { open: "open", granted: "approved", declined: "declined" };
 
 /** A sale in the partner's words. */
 export function SaleOf({ claim }: { claim: Pick<SaleClaim, "order_id" | "day" | "email_domain"> }) {

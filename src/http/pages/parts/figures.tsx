@@ -15,13 +15,14 @@ export function moneyText({ amount_cents, currency }: Amount): string {
   return `${numberText(decimalAmount(amount_cents, currency))}\u00a0${currency}`;
 }
 
-/** Every currency of a sum, each on a line of its own. */
-export function Sums({ of }: { of: Amounts }) {
+/** Every currency of a sum, each on a line of its own; with `most` the first ones, and the number of the others. */
+export function Sums({ of, most = of.length }: { of: Amounts; most?: number | undefined }) {
   return (
     <span class={of.length > 1 ? "sums several" : "sums"}>
-      {of.map((amount) => (
+      {of.slice(0, most).map((amount) => (
         <Money of={amount} />
       ))}
+      {of.length > most ? <span class="second">+{of.length - most} more</span> : null}
     </span>
   );
 }
@@ -34,7 +35,7 @@ export function sumsText(of: Amounts): string {
 }
 
 /** An instant in the time zone of the page (PAGE-23); on hover in the form of the API and of files. */
-export function When({ at, only }: { at: string | null; only?: "day" }) {
+export function When({ at, only }: { at: string | null; only?: "day" | undefined }) {
   if (at === null) return <span class="muted">–</span>;
   return <Instant at={at} only={only} />;
 }
@@ -140,6 +141,11 @@ export function changeText(now: number, before: number): string {
   if (now / before >= SAID_IN_TIMES) return `×${countText(Math.round(now / before))}`;
   const text = shareText(now - before, before);
   return now > before ? `+${text}` : text;
+}
+
+/** "vs. previous 30 days: 642 (+37.1 %)". */
+export function beforeText(days: number, value: string, change: string): string {
+  return `vs. previous ${days === 1 ? "day" : `${days} days`}: ${value}${change === "" ? "" : ` (${change})`}`;
 }
 
 /** Formats a rate: "20 %", "5.00 USD flat". A flat amount is in the payment's currency. */

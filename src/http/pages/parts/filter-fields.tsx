@@ -3,35 +3,72 @@ import { PROVIDER_NAMES } from "../../../providers/registry.ts";
 import { providerText } from "./figures.tsx";
 import { Field, SelectField, useValue } from "./form.tsx";
 
+/** A field of a list's filter. */
+export interface FilterField {
+  /** Its parameter in the address. */
+  name: string;
+  label: string;
+  /** The name of the active filter, if it is not the label. */
+  chip?: string;
+  /** The values to choose from; without them it is a text. */
+  among?: readonly string[];
+  /** A value in words. */
+  text?: (value: string) => string;
+  hint?: string;
+  placeholder?: string;
+  maxlength?: number;
+  /** It is beside the filter, not in it. */
+  isSearch?: true;
+}
+
+/** A choice of one value, or any. */
+export function choice<Value extends string>(
+  name: string,
+  label: string,
+  among: readonly Value[],
+  text: (value: Value) => string = (value) => value,
+): FilterField {
+  return { name, label, among, text: (value) => (among.some((one) => one === value) ? text(value as Value) : value) };
+}
+
+/** The search for payments and their customers (PAY-21). */
+export const PAYMENT_SEARCH: FilterField = {
+  ...{ name: "search", label: "Order, customer or partner", chip: "Search", maxlength: 200, isSearch: true },
+};
+
+export const PROVIDER_FIELD = choice("provider", "Provider", PROVIDER_NAMES, providerText);
+
+/** The time range of a list. */
+export const RANGE_FIELDS: readonly FilterField[] = [
+  { name: "from", label: "From" },
+  { name: "to", label: "To" },
+];
+
+export function FilterInput({ field }: { field: FilterField }) {
+  const { name, label, among, text, isSearch, chip: _chip, ...rest } = field;
+  if (name === "from" || name === "to") return <DayField name={name} label={label} />;
+  if (among) return <Choice {...{ name, label, among }} text={text} />;
+  return <Field {...{ name, label, ...rest }} type={isSearch ? "search" : "text"} class={isSearch ? "grow" : ""} />;
+}
+
 interface ChoiceProps<Value extends string> {
   name: string;
   label: string;
   among: readonly Value[];
-  text?: (value: Value) => string;
+  text?: ((value: Value) => string) | undefined;
 }
 
-/** A choice of one value, or any. */
 export function Choice<Value extends string>({ name, label, among, text = (value) => value }: ChoiceProps<Value>) {
   const options = [{ value: "", label: "Any" }, ...among.map((value) => ({ value, label: text(value) }))];
   return <SelectField name={name} label={label} options={options} />;
 }
 
-/** The search for payments and their customers (PAY-21). */
-export function PaymentSearchField() {
-  return <Field name="search" label="Order, customer or partner" type="search" maxlength={200} class="grow" />;
+/** Exact instants of links are text fields: a date field would send them empty. */
+function DayField({ name, label }: { name: string; label: string }) {
+  const value = useValue(name);
+  return <Field name={name} label={label} type={!value || isDate(value) ? "date" : "text"} />;
 }
 
-export function ProviderField() {
-  return <Choice name="provider" label="Provider" among={PROVIDER_NAMES} text={providerText} />;
-}
-
-/** A list's time range. Exact instants of links are text fields: a date field would send them empty. */
 export function RangeFields() {
-  const typeOf = (text: string | null | undefined) => (!text || isDate(text) ? "date" : "text");
-  return (
-    <>
-      <Field name="from" label="From" type={typeOf(useValue("from"))} />
-      <Field name="to" label="To" type={typeOf(useValue("to"))} />
-    </>
-  );
+  return RANGE_FIELDS.map(({ name, label }) => <DayField name={name} label={label} />);
 }

@@ -75,8 +75,7 @@ export function flowSentence(flow: Ruled, setting: Setting): Part[] {
       all("product_id").filter((one) => !counted.includes(one)),
     ),
     ...phrasesOf("txn_amount_cents", AMOUNT),
-    ...(flow.currency === null || flow.event === "lead_created" ? [] : [["in ", { value: flow.currency }]]),
-    ...phrasesOf("currency", IN),
+    ...(hasAmount(flow) ? [] : currencyPhrases(flow, phrasesOf("currency", IN))),
     ...numberPhrases(all("payment_number")),
     ...phrasesOf("provider", PROVIDER),
   ];
@@ -103,6 +102,26 @@ export function flowSentence(flow: Ruled, setting: Setting): Part[] {
     ...holdParts(flow.hold_days),
     ".",
   ].filter((part) => part !== "");
+}
+
+/** The flow's own currency, which implies conditions on it (FLOW-13), or else those. */
+function currencyPhrases({ currency, event }: Ruled, conditions: Part[][]): Part[][] {
+  if (event === "lead_created" || currency === null) return conditions;
+  return [["in ", { value: currency }]];
+}
+
+/** Whether an amount in the flow's own currency implies that currency; "not of 9.00 USD" does not. */
+function hasAmount({ currency, conditions }: Ruled): boolean {
+  return (
+    currency !== null &&
+    conditions.some(({ field, op }) => field === "txn_amount_cents" && op !== "neq" && op !== "not_in")
+  );
+}
+
+/** The sentence from the rate on: "*30 %* on each payment of at least *290.00 USD*." */
+export function rateSentence(flow: Ruled, setting: Setting): Part[] {
+  const parts = flowSentence(flow, setting);
+  return parts.slice(parts.indexOf(" get ") + 1).map((part) => (part === " of " ? " on " : part));
 }
 
 export function Sentence({ of }: { of: readonly Part[] }) {

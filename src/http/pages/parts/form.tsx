@@ -93,6 +93,14 @@ export function Form({ action, problems, values, multipart, readable, preview, l
   );
 }
 
+/**
+ * The first button of a form whose rows have buttons: a browser presses the first one for Enter in any field, which
+ * would decide about the first row. This one sends no decision, and the form's own address refuses that.
+ */
+export function EnterButton() {
+  return <button type="submit" class="visually-hidden" tabindex={-1} aria-hidden="true" />;
+}
+
 /** The summary of problems, for screen readers, linked to their fields. Those without one in `fields` show here. */
 function ProblemSummary({ problems, fields }: { problems: Problems; fields: string }) {
   const all = Object.entries(problems.fields);
@@ -141,6 +149,8 @@ interface FieldProps {
   hint?: Child;
   type?: "text" | "email" | "number" | "date" | "search" | "url" | "password" | "file";
   required?: boolean;
+  /** Whether the label has the word "optional"; default: the opposite of `required`. */
+  optional?: boolean;
   autocomplete?: string;
   inputmode?: "decimal" | "numeric" | "email" | "url" | "search";
   placeholder?: string;
@@ -155,14 +165,14 @@ interface FieldProps {
 }
 
 /** A labelled input with its hint and, beside it, its problem. */
-export function Field({ name, label, problems, hint, unit, value, ...input }: FieldProps) {
+export function Field({ name, label, problems, hint, unit, value, optional, ...input }: FieldProps) {
   const { id, described, problem, shown } = useField(input.id ?? name, { problems, hint, value });
   const isShown = input.type !== "password" && input.type !== "file";
   return (
     <div class={classes("field", problem !== undefined && "has-problem", input.class)}>
       <label for={id}>
         {label}
-        {input.required ? null : <span class="optional"> optional</span>}
+        {(optional ?? !input.required) ? <span class="optional"> optional</span> : null}
       </label>
       <span class="input-row">
         <input

@@ -5,7 +5,7 @@ import { Table } from "./table.tsx";
 export function OldLinks() {
   return (
     <Table
-      label="Products and the parameters of their links"
+      label="Link parameters by product"
       columns={[{ label: "Product" }, { label: "Links" }, { label: "data-param" }]}
       rows={IMPORT_PRODUCT_IDS.filter((id) => id !== "other").map((id) => {
         const { name, params, linksEnd } = importProduct(id);

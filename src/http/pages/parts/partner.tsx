@@ -1,3 +1,4 @@
+import type { Child } from "../../jsx.ts";
 import type { PartnerName } from "../../../core/partners/display-names.ts";
 import { nameText } from "./shown-name.ts";
 
@@ -17,13 +18,21 @@ export function PartnerInFull({ partner }: { partner: Omit<PartnerName, "id" | "
   );
 }
 
+interface PartnerLinkProps {
+  partner: PartnerName | undefined;
+  /** Default: the partner's page. */
+  href?: string | undefined;
+  /** The line below the name; default: the slug. */
+  second?: Child;
+}
+
 /** A partner in a list: the name as a link, the slug below it. */
-export function PartnerLink({ partner }: { partner: PartnerName | undefined }) {
-  if (!partner) return <span class="muted">–</span>;
+export function PartnerLink({ partner, href, second }: PartnerLinkProps) {
+  if (!partner && href === undefined) return <span class="muted">–</span>;
   return (
     <span class="person">
-      <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a>
-      <span class="second">{partner.slug}</span>
+      <a href={href ?? `/dashboard/partners/${partner?.id}`}>{partner ? partnerText(partner) : "Unknown partner"}</a>
+      <span class="second">{second ?? partner?.slug}</span>
     </span>
   );
 }

@@ -1,6 +1,12 @@
 import type { Partner } from "../../../core/kernel/rows.ts";
 import { WALLET_SERVICE } from "../../../domain/partner.ts";
-import { FIELDS_OF, namesMethodAlone, type DetailField, type GivenDetails } from "../../../domain/payout-details.ts";
+import {
+  FIELDS_OF,
+  REQUIRED,
+  namesMethodAlone,
+  type DetailField,
+  type GivenDetails,
+} from "../../../domain/payout-details.ts";
 import type { FormFields } from "../forms.ts";
 import { Field, SelectField, type Option } from "./form.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "./payout-method.ts";
@@ -41,6 +47,7 @@ export function PayoutFields({ stored, label, options = PAYOUT_METHOD_OPTIONS }:
           type="email"
           autocomplete="email"
           maxlength={254}
+          optional={false}
           hint={`Only for payouts by ${WALLET_SERVICE}.`}
         />
       </fieldset>
@@ -73,7 +80,14 @@ function DetailFields({ method, title, stored, ...rest }: DetailFieldsProps) {
       )}
       <div class="fields two">
         {FIELDS_OF[method].map((name) => (
-          <Field name={name} label={DETAIL_LABELS[name]} maxlength={200} autocomplete="off" hint={HINTS[name]} />
+          <Field
+            name={name}
+            label={DETAIL_LABELS[name]}
+            maxlength={200}
+            autocomplete="off"
+            hint={HINTS[name]}
+            optional={stored !== null || !REQUIRED[method].includes(name)}
+          />
         ))}
       </div>
     </fieldset>

@@ -11,16 +11,20 @@ import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 /** The owner's actions on a payout's page. */
 export type OwnersMove = "pay" | "mark_paid" | "cancel" | "return" | "said_made" | "said_not_made";
 
-type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Payout, "failure_code">>;
+type Movable = Pick<Payout, "status" | "method" | "recipient"> & Partial<Pick<Payout, "failure_code" | "held_until">>;
 type Payer = Program;
 
 /** The obstacle to this move in words; null if it is possible. Every page offers only possible moves. */
 export function payoutObstacle(move: OwnersMove, payout: Movable, payer: Payer): string | null {
-  if (!canMove(payout.status, move)) return `A payout with the status ${payout.status} cannot be changed this way.`;
+  if (!canMove(payout.status, move)) return `This payout is already ${payout.status}.`;
   if (move.startsWith("said_") && !isHeldBy(payout.failure_code ?? ""))
     return "We can still look the transfer up at the provider.";
+  if ((move === "pay" || move === "mark_paid") && payout.held_until) return ON_HOLD;
   return move === "pay" ? missingForTransfer(payout, payer) : null;
 }
+
+const ON_HOLD =
+  "The partner's payouts are held, because their destination changed. The partner's page has the details.";
 
 /** The missing requirement of a transfer. Method and recipient were fixed when the payout was generated. */
 export function missingForTransfer(payout: Omit<Movable, "status">, payer: Payer): string | null {
@@ -43,9 +47,4 @@ export function nearestText(payout: Pick<Payout, "amount_cents" | "currency">, t
 
 export function isOffered(move: OwnersMove, payout: Movable, payer: Payer): boolean {
   return payoutObstacle(move, payout, payer) === null;
-}
-
-/** Whether the payout can still be paid by any method. */
-export function isPayable(payout: Movable, payer: Payer): boolean {
-  return isOffered("pay", payout, payer) || isOffered("mark_paid", payout, payer);
 }

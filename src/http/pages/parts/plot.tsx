@@ -1,6 +1,6 @@
 import type { Child } from "../../jsx.ts";
 import type { DailyAmounts } from "../../../core/overview/overview.ts";
-import { amountOf, type Amount } from "../../../domain/amount.ts";
+import { amountOf } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { addUp, cents, NOTHING, type Cents } from "../../../domain/money.ts";
 import { moneyText } from "./figures.tsx";
@@ -8,12 +8,10 @@ import { dayText, numberText } from "../locale.ts";
 import { barsOf, marksOf, type Bar, type PlotPoint } from "./plot-scale.ts";
 import { Table } from "./table.tsx";
 
-interface PlotProps {
+interface Series {
   title: string;
-  /** The total in words, beside the title. */
-  total: Child;
-  /** The previous total, if it is shown. */
-  before?: string | undefined;
+  /** The total in words, beside the title, unless the page shows it elsewhere. */
+  total?: Child;
   points: readonly PlotPoint[];
   /** Formats a value for people. */
   format: (value: Cents) => string;
@@ -28,35 +26,43 @@ const HEIGHT = 100;
 /** The part of a bar's place that stays free. */
 const GAP = 0.24;
 
+type Drawn = Series & { bars: readonly Bar[] };
+
 /**
- * A bar chart by day, or week, with a scale and a table behind it. Bars show days and value on hover and focus; arrow
- * keys move between them.
+ * A bar chart by day, or week, with a scale and a table behind it; two series of the same days are one above the other,
+ * each with its own scale. Bars show days and values on hover and focus; arrow keys move between them. Without any value
+ * it is one line.
  */
-export function DailyPlot(props: PlotProps) {
-  const { title, total, before, points, tone } = props;
-  const bars = barsOf(points);
-  const isEmpty = bars.every(({ value }) => value === NOTHING);
+export function DailyPlot({ series }: { series: readonly Series[] }) {
+  const all = series.map((one): Drawn => ({ ...one, bars: barsOf(one.points) }));
+  const drawn = all.filter(({ bars }) => bars.some(({ value }) => value !== NOTHING));
   return (
-    <figure class="plot">
+    <figure class={drawn.length === 0 ? "plot plot-empty" : "plot"}>
       <figcaption>
-        <h3>{title}</h3>
-        <p class="plot-total">
-          {total}
-          {before === undefined ? null : <span class="plot-before"> {before} before</span>}
-        </p>
+        {all.map((one) => (
+          <div class={`plot-name tone-${one.tone}`}>
+            <h3>{one.title}</h3>
+            <p class="plot-total">{drawn.includes(one) ? one.total : <span class="muted">None in this period</span>}</p>
+          </div>
+        ))}
       </figcaption>
-      <div class={`plot-area tone-${tone}`}>
-        {isEmpty ? <p class="plot-none">None in this period</p> : <Bars {...props} bars={bars} />}
-        <Ends bars={bars} />
-      </div>
-      <PlotTable {...props} bars={bars} />
+      {drawn.length === 0 ? null : (
+        <>
+          <div class={drawn.length > 1 ? "plot-area two" : "plot-area"}>
+            {drawn.map((one) => (
+              <Bars {...one} />
+            ))}
+            <Points drawn={drawn} />
+            <Ends bars={drawn[0]!.bars} />
+          </div>
+          <PlotTable drawn={drawn} />
+        </>
+      )}
     </figure>
   );
 }
 
-type BarsProps = PlotProps & { bars: readonly Bar[] };
-
-function Bars({ title, bars, format, decimal }: BarsProps) {
+function Bars({ title, tone, bars, format, decimal }: Drawn) {
   const values = bars.map(({ value }) => value);
   const marks = marksOf(values);
   const top = marks[0] ?? NOTHING;
@@ -65,7 +71,6 @@ function Bars({ title, bars, format, decimal }: BarsProps) {
   const zero = yOf(0);
   const step = WIDTH / bars.length;
   const most = values.reduce((largest, value) => (value > largest ? value : largest), NOTHING);
-  const name = `plot-${title.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
   return (
     <>
       <p class="plot-scale" aria-hidden="true">
@@ -73,42 +78,56 @@ function Bars({ title, bars, format, decimal }: BarsProps) {
           <span>{text}</span>
         ))}
       </p>
-      <div class="plot-body">
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${title} by ${unitOf(bars)}, ${spanOf(bars)}; at most ${format(most)}`}
-          class="plot-bars"
-        >
-          {marks.map((mark) => {
-            const y = yOf(mark);
-            return <line class={mark === NOTHING ? "plot-axis" : "plot-line"} x1={0} x2={WIDTH} y1={y} y2={y} />;
-          })}
-          {values.map((value, i) => {
-            if (value === NOTHING) return null;
-            const end = yOf(value);
-            return (
-              <rect
-                class="plot-bar"
-                x={round(i * step + (step * GAP) / 2)}
-                y={Math.min(end, zero)}
-                width={round(step * (1 - GAP))}
-                height={Math.max(round(Math.abs(end - zero)), 0.5)}
-              />
-            );
-          })}
-        </svg>
-        <div class="plot-points" role="radiogroup" aria-label={`${title}, one ${unitOf(bars)} after the other`}>
-          {bars.map((bar, i) => (
-            <label class="plot-point">
-              <input type="radio" name={name} checked={i === bars.length - 1} />
-              <span class="plot-says">{`${barText(bar)}: ${format(bar.value)}`}</span>
-            </label>
-          ))}
-        </div>
-      </div>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${title} by ${unitOf(bars)}, ${spanOf(bars)}; at most ${format(most)}`}
+        class={`plot-bars tone-${tone}`}
+      >
+        {marks.map((mark) => {
+          const y = yOf(mark);
+          return <line class={mark === NOTHING ? "plot-axis" : "plot-line"} x1={0} x2={WIDTH} y1={y} y2={y} />;
+        })}
+        {values.map((value, i) => {
+          if (value === NOTHING) return null;
+          const end = yOf(value);
+          return (
+            <rect
+              class="plot-bar"
+              x={round(i * step + (step * GAP) / 2)}
+              y={Math.min(end, zero)}
+              width={round(step * (1 - GAP))}
+              height={Math.max(round(Math.abs(end - zero)), 0.5)}
+            />
+          );
+        })}
+      </svg>
     </>
+  );
+}
+
+/** The places of the bars, over every series. */
+function Points({ drawn }: { drawn: readonly Drawn[] }) {
+  const titles = drawn.map(({ title }) => title).join(" and ");
+  const bars = drawn[0]!.bars;
+  const valuesAt = (i: number) =>
+    drawn
+      .map(({ title, bars: own, format }) => `${drawn.length > 1 ? `${title} ` : ""}${format(own[i]!.value)}`)
+      .join(", ");
+  return (
+    <div class="plot-points" role="radiogroup" aria-label={`${titles}, one ${unitOf(bars)} after the other`}>
+      {bars.map((bar, i) => (
+        <label class="plot-point">
+          <input
+            type="radio"
+            name={`plot-${titles.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`}
+            checked={i === bars.length - 1}
+          />
+          <span class="plot-says">{`${barText(bar)}: ${valuesAt(i)}`}</span>
+        </label>
+      ))}
+    </div>
   );
 }
 
@@ -141,43 +160,40 @@ function spanOf(bars: readonly Bar[]): string {
   return `${dayText(bars[0]?.from ?? "")} to ${dayText(bars.at(-1)?.to ?? "")}`;
 }
 
-interface CountPlotProps extends Pick<PlotProps, "title" | "total" | "before" | "tone"> {
-  points: readonly { day: string; value: number }[];
-}
+interface Totaled extends Pick<Series, "title" | "total" | "tone"> {}
 
-export function CountPlot({ points, ...props }: CountPlotProps) {
+/** A series of counts. */
+export function countSeries(points: readonly { day: string; value: number }[], props: Totaled): Series {
   const counted = points.map(({ day, value }) => ({ day, value: cents(value) }));
-  const format = (value: Cents) => numberText(String(value));
-  return <DailyPlot {...props} points={counted} format={format} decimal={String} />;
+  return { ...props, points: counted, format: (value) => numberText(String(value)), decimal: String };
 }
 
-interface MoneyPlotsProps extends Pick<PlotProps, "title" | "tone"> {
+export function CountPlot({ points, ...props }: Totaled & { points: readonly { day: string; value: number }[] }) {
+  return <DailyPlot series={[countSeries(points, props)]} />;
+}
+
+/** A series of amounts in one currency. */
+export function moneySeries(currency: string, points: readonly PlotPoint[], props: Totaled): Series {
+  const format = (value: Cents) => moneyText(amountOf({ currency }, value));
+  return { ...props, points, format, decimal: (mark) => decimalAmount(mark, currency) };
+}
+
+interface MoneyPlotsProps extends Pick<Series, "title" | "tone"> {
   amounts: DailyAmounts[];
-  /** The previous total of each currency, if it is shown. */
-  before?: readonly Amount[];
-  /** Shown in the title if the page does not show it. */
-  days?: number;
+  /** The number of days in the title. */
+  days: number;
 }
 
-/** A card with a plot for each currency: two currencies cannot share a plot. */
-export function MoneyPlots({ title, amounts, before, days: span, tone }: MoneyPlotsProps) {
-  const titleOf = (currency: string) =>
-    `${title}${amounts.length === 1 ? "" : ` in ${currency}`}${span === undefined ? "" : `, ${span} days`}`;
+/** A card with a plot for each currency: two currencies cannot share a scale. */
+export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps) {
+  const titleOf = (currency: string) => `${title}${amounts.length === 1 ? "" : ` in ${currency}`}, ${span} days`;
   return (
     <>
       {amounts.map(({ currency, days }) => {
-        const format = (value: Cents) => moneyText(amountOf({ currency }, value));
+        const total = moneyText(amountOf({ currency }, totalOf(days)));
         return (
           <section class="card">
-            <DailyPlot
-              title={titleOf(currency)}
-              tone={tone}
-              points={days}
-              format={format}
-              decimal={(mark) => decimalAmount(mark, currency)}
-              total={format(totalOf(days))}
-              before={before && format(before.find((row) => row.currency === currency)?.amount_cents ?? NOTHING)}
-            />
+            <DailyPlot series={[moneySeries(currency, days, { title: titleOf(currency), total, tone })]} />
           </section>
         );
       })}
@@ -209,18 +225,47 @@ function round(value: number): number {
 }
 
 /** The same numbers as a table. */
-function PlotTable({ title, bars, format }: BarsProps) {
+function PlotTable({ drawn }: { drawn: readonly Drawn[] }) {
+  const bars = drawn[0]!.bars;
   const unit = unitOf(bars);
+  const label = `${drawn.map(({ title }) => title).join(" and ")} by ${unit}`;
   return (
     <details>
       <summary>As a table</summary>
-      <div class="plot-table" role="region" aria-label={`${title} by ${unit}`} tabindex={0}>
+      <div class="plot-table" role="region" aria-label={label} tabindex={0}>
         <Table
-          label={`${title} by ${unit}`}
-          columns={[{ label: unit === "day" ? "Day (UTC)" : "Week (UTC)" }, { label: title, align: "end" }]}
-          rows={bars.toReversed().map((bar) => [barText(bar), format(bar.value)])}
+          label={label}
+          columns={[
+            { label: unit === "day" ? "Day (UTC)" : "Week (UTC)" },
+            ...drawn.map(({ title }) => ({ label: title, align: "end" as const })),
+          ]}
+          rows={bars
+            .map((bar, i) => [barText(bar), ...drawn.map(({ bars: own, format }) => format(own[i]!.value))])
+            .toReversed()}
         />
       </div>
     </details>
+  );
+}
+
+/** The height and width of a trend line in its own units. */
+const TREND = { width: 100, height: 24 };
+
+/** The values of a figure as a small line, which its number explains. */
+export function Trend({ points }: { points: readonly PlotPoint[] }) {
+  const values = barsOf(points).map(({ value }) => Number(value));
+  const [least, most] = [Math.min(...values, 0), Math.max(...values, 0)];
+  if (least === most || values.length < 2) return null;
+  const x = (i: number) => round((i / (values.length - 1)) * TREND.width);
+  const y = (value: number) => round(((most - value) / (most - least)) * TREND.height);
+  return (
+    <svg
+      class="trend"
+      viewBox={`0 -1 ${TREND.width} ${TREND.height + 2}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <path d={`M${values.map((value, i) => `${x(i)} ${y(value)}`).join("L")}`} />
+    </svg>
   );
 }

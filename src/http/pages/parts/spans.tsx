@@ -5,6 +5,7 @@ import { DAY, utcDay } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { timeRange } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
+import { dayText } from "../locale.ts";
 import { plural } from "./figures.tsx";
 import { Field } from "./form.tsx";
 
@@ -24,34 +25,46 @@ export function chosenDays(c: Context<PageEnv>): Days {
   return { from: utcDay(Math.min(Math.max(first, last - (MAX_DAYS - 1) * DAY), last)), to: utcDay(last) };
 }
 
-/** The notice about UTC days, once on a page with sums by day. */
-export function UtcDays() {
-  return <p class="muted small utc-days">Days are UTC.</p>;
-}
-
 /** "30 days". */
 export function spanText(days: Days): string {
   return plural(daysOf(days).length, "day");
 }
 
+interface SpansProps {
+  at: string;
+  days: Days;
+  now: number;
+  /** The other parts of the address. */
+  query?: Record<string, string>;
+}
+
 /** Links to the page `at` of each span, and a form for any other days. */
-export function Spans({ at, days, now }: { at: string; days: Days; now: number }) {
+export function Spans({ at, days, now, query = {} }: SpansProps) {
   const isShown = (span: number) => lastDays(now, span).from === days.from && utcDay(now) === days.to;
+  const href = (span: number) => `${at}?${new URLSearchParams({ days: String(span), ...query }).toString()}`;
   return (
     <div class="choose-days">
       <nav aria-label="Span" class="spans">
         {SPANS.map((span) => (
-          <a href={`${at}?days=${span}`} aria-current={isShown(span) ? "true" : undefined}>
-            {span} days
+          <a href={href(span)} aria-current={isShown(span) ? "true" : undefined}>
+            {span}
+            <span class="span-unit"> days</span>
           </a>
         ))}
       </nav>
-      <form method="get" action={at} class="filter tight" aria-label="Choose the days">
-        <Field name="from" label="From" type="date" value={days.from} />
-        <Field name="to" label="To" type="date" value={days.to} />
-        <button type="submit">Show</button>
-      </form>
-      <UtcDays />
+      <details class="drop">
+        <summary class="button">
+          {SPANS.some(isShown) ? "Other days" : `${dayText(days.from)} to ${dayText(days.to)}`}
+        </summary>
+        <form method="get" action={at} class="drop-body stack" aria-label="Choose the days">
+          {Object.entries(query).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <Field name="from" label="From" type="date" value={days.from} />
+          <Field name="to" label="To" type="date" value={days.to} />
+          <button type="submit">Show</button>
+        </form>
+      </details>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { Child } from "../../jsx.ts";
+import { addressOf } from "../filters.ts";
 import { classes } from "../page.tsx";
 import { countText } from "./figures.tsx";
 
@@ -12,6 +13,12 @@ export interface Column {
   grow?: boolean;
   /** Its card shows the column name even in the last place. */
   named?: boolean;
+  /** The amount at the top of the card. */
+  sum?: boolean;
+  /** Its cells are grey: they distinguish the rows least. */
+  quiet?: boolean;
+  /** The address of the list sorted by it, and its present direction. */
+  sort?: { href: string; now: "ascending" | "descending" | undefined } | undefined;
 }
 
 interface TableProps {
@@ -29,8 +36,13 @@ export function Table({ label, columns, rows }: TableProps) {
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column) => (
-            <th role="columnheader" scope="col" class={classes(column.align, column.grow && "grow")}>
-              {column.hidden ? <span class="visually-hidden">{column.label}</span> : column.label}
+            <th
+              role="columnheader"
+              scope="col"
+              class={classes(column.align, column.grow && "grow")}
+              aria-sort={column.sort?.now}
+            >
+              <Head column={column} />
             </th>
           ))}
         </tr>
@@ -41,7 +53,12 @@ export function Table({ label, columns, rows }: TableProps) {
             {cells.map((cell, i) => (
               <td
                 role="cell"
-                class={classes(columns[i]?.align, places[i])}
+                class={classes(
+                  columns[i]?.align,
+                  places[i],
+                  columns[i]?.quiet && "quiet",
+                  columns[i]?.sum && "main-sum",
+                )}
                 data-label={places[i] === undefined ? columns[i]?.label : undefined}
               >
                 {cell}
@@ -54,10 +71,22 @@ export function Table({ label, columns, rows }: TableProps) {
   );
 }
 
+function Head({ column: { label, hidden, sort } }: { column: Column }) {
+  if (hidden) return <span class="visually-hidden">{label}</span>;
+  if (!sort) return label;
+  return (
+    <a href={sort.href}>
+      {label}
+      {sort.now === undefined ? null : <span aria-hidden="true">{sort.now === "descending" ? " ↓" : " ↑"}</span>}
+    </a>
+  );
+}
+
 /** A cell's place in its card: the box, the row's name, the sum after it, buttons below; others between, named. */
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
   if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";
   if (i === columns.findIndex(({ hidden }) => !hidden)) return "at-lead";
+  if (columns.some(({ sum }) => sum)) return columns[i]?.sum && !columns[i].named ? "at-sum" : undefined;
   if (columns[i]?.align !== "end" || columns[i].named) return undefined;
   return i === columns.findLastIndex(({ hidden }) => !hidden) ? "at-sum" : undefined;
 }
@@ -76,10 +105,17 @@ interface PagerProps {
   page: ListPage;
   path: string;
   query: Record<string, string>;
-  order?: "newest" | "oldest";
+  /** Null if it is sorted by another column than its date. */
+  order?: "newest" | "oldest" | null;
   /** Further actions on the whole list. */
   children?: Child;
 }
+
+const DIRECTIONS = {
+  newest: ["Newer", "Older"],
+  oldest: ["Older", "Newer"],
+  other: ["Previous", "Next"],
+} as const;
 
 /** "21–40 of 1,234" and the links to the next and previous pages; keeps the filter in the address. */
 export function Pager({ page, path, query, order = "newest", children }: PagerProps) {
@@ -88,8 +124,8 @@ export function Pager({ page, path, query, order = "newest", children }: PagerPr
   const end = first + page.data.length - 1;
   const last = Math.max(1, Math.ceil(total / per_page));
   const hasNext = isMore ? page.next_cursor !== null : page.page < last;
-  const href = (number: number) => `${path}?${new URLSearchParams({ ...query, page: String(number) }).toString()}`;
-  const [before, after] = order === "newest" ? ["Newer", "Older"] : ["Older", "Newer"];
+  const href = (number: number) => addressOf(path, number === 1 ? query : { ...query, page: String(number) });
+  const [before, after] = DIRECTIONS[order ?? "other"];
   return (
     <nav class="pager" aria-label="Pages">
       <p>

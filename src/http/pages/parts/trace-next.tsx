@@ -1,77 +1,130 @@
 /** The next step after each outcome of a payment, and the flows that are too young for it. */
-import type { Child } from "../../jsx.ts";
+import { useContext } from "../../jsx.ts";
 import type { Commission, Payment } from "../../../core/kernel/rows.ts";
 import type { LaterFlow } from "../../../core/ledger/rules.ts";
 import type { ConditionField } from "../../../domain/condition.ts";
 import type { FlowTrace } from "../../../domain/flow.ts";
 import type { Outcome } from "../../../domain/payment.ts";
 import { dayIn } from "../../../domain/time-zone.ts";
+import { roleMay, type Right } from "../../../domain/member.ts";
 import { dateText } from "../locale.ts";
-import { ActionLink, useMay } from "../rights.tsx";
+import { ActionLink, ReaderContext, useMay } from "../rights.tsx";
+import { plural, When } from "./figures.tsx";
 
 interface NextProps {
   payment: Payment;
   rows: readonly Commission[];
   partner: { id: string; name: string } | null;
+  /** The commission whose page it is. */
+  current?: string | undefined;
+}
+
+/** A link to the page where a member with the right acts. */
+interface Step {
+  right: Right;
+  href: string;
+  text: string;
+}
+
+/** The next steps after an outcome; `text` if the owner need not act. */
+interface Next {
+  text?: string;
+  steps: readonly Step[];
 }
 
 const DASHBOARD = "/dashboard";
+const CODES: Step = { right: "manage", href: `${DASHBOARD}/payments/codes`, text: "Assign promotion codes" };
+const EVENTS: Step = { right: "read", href: `${DASHBOARD}/integration`, text: "Check the provider's events" };
 
-/** The next step after each outcome; a text without a link if the owner need not act. */
-const NEXT: Record<Outcome, (props: NextProps) => Child> = {
-  commission: ({ rows }) => rows.filter(({ status }) => status === "rejected").map(rejectedStep),
-  no_ref: () => [
-    <a href="/docs/integrate">Check how your checkout passes references on</a>,
-    <ActionLink href={`${DASHBOARD}/partners/import`}>Assign customers to partners</ActionLink>,
-  ],
-  unknown_ref: ({ payment }) => [
-    <a href={`${DASHBOARD}/partners`}>Find the partner</a>,
-    ...(payment.decision?.candidates.some(({ source }) => source === "promotion_code") ? [codesLink()] : []),
-  ],
-  unknown_code: () => [codesLink()],
-  partner_not_active: (props) => [partnerLink("Activate or invite the partner", props)],
-  partner_deactivated: (props) => [partnerLink("Reactivate the partner", props)],
-  zero_amount: ({ payment: { decision } }) =>
-    decision?.flow_id == null
-      ? "Nothing to do: trials, free orders and payments from credit earn nothing. The customer's next payment does."
-      : [<ActionLink href={`${DASHBOARD}/flows/${decision.flow_id}`}>Open the flow</ActionLink>],
-  unpaid: () => "Nothing to do: it is decided when the provider reports the money.",
-  test_mode: () => [<ActionLink href={`${DASHBOARD}/settings`}>Accept test payments in the settings</ActionLink>],
-  no_flow: () => [<ActionLink href={`${DASHBOARD}/flows/new`}>Add a flow for leads</ActionLink>],
-  too_large: () => [<ActionLink href={`${DASHBOARD}/commissions/new`}>Enter a commission by hand</ActionLink>],
-  claimed_elsewhere: () => "Nothing to do here.",
-  merged: ({ payment: { provider_transaction_id: id } }) => [
-    <a href={`${DASHBOARD}/payments?${new URLSearchParams({ search: id }).toString()}`}>
-      Find the payment that counts
-    </a>,
-  ],
+const NEXT: Record<Outcome, (props: NextProps) => Next> = {
+  commission: (props) => ({ steps: props.rows.flatMap((row) => commissionStep(row, props)) }),
+  no_ref: () => ({
+    steps: [
+      {
+        right: "read",
+        href: "/docs/integrate#2-pass-the-reference-at-checkout",
+        text: "Check how your checkout passes references on",
+      },
+      { right: "manage", href: `${DASHBOARD}/partners/import`, text: "Assign customers to partners" },
+    ],
+  }),
+  unknown_ref: ({ payment }) => ({
+    steps: [
+      { right: "manage", href: `${DASHBOARD}/partners`, text: "Find the partner" },
+      ...(payment.decision?.candidates.some(({ source }) => source === "promotion_code") ? [CODES] : []),
+    ],
+  }),
+  unknown_code: () => ({ steps: [CODES] }),
+  partner_not_active: (props) => ({ steps: [partnerStep("Activate or invite the partner", props)] }),
+  partner_deactivated: (props) => ({ steps: [partnerStep("Reactivate the partner", props)] }),
+  zero_amount: ({ payment: { decision, customer_id, customer_email } }) => {
+    if (decision?.flow_id != null) {
+      return { steps: [{ right: "manage", href: `${DASHBOARD}/flows/${decision.flow_id}`, text: "Open the flow" }] };
+    }
+    const customer = customer_id ?? customer_email;
+    return {
+      text: "Nothing to do: trials, free orders and payments from credit earn nothing. The customer's next payment does.",
+      steps: customer === null ? [] : [paymentsStep(customer, "See the customer's payments")],
+    };
+  },
+  unpaid: () => ({ text: "Nothing to do: it is decided when the provider reports the money.", steps: [EVENTS] }),
+  test_mode: () => ({
+    steps: [
+      {
+        right: "manage",
+        href: `${DASHBOARD}/settings/commissions#f-live_only`,
+        text: "Accept test payments in the settings",
+      },
+    ],
+  }),
+  no_flow: () => ({ steps: [{ right: "manage", href: `${DASHBOARD}/flows/new`, text: "Add a flow for leads" }] }),
+  too_large: () => ({
+    steps: [{ right: "money", href: `${DASHBOARD}/commissions/new`, text: "Enter a commission by hand" }],
+  }),
+  claimed_elsewhere: () => ({ text: "Nothing to do, unless it is a sale of this program.", steps: [EVENTS] }),
+  merged: ({ payment }) => ({
+    steps: [paymentsStep(payment.provider_transaction_id, "Find the payment that counts")],
+  }),
 };
 
-function codesLink() {
-  return <a href={`${DASHBOARD}/payments/codes`}>Assign promotion codes</a>;
+function paymentsStep(search: string, text: string): Step {
+  return { right: "read", href: `${DASHBOARD}/payments?${new URLSearchParams({ search }).toString()}`, text };
 }
 
-function partnerLink(text: string, { partner }: NextProps) {
-  return <a href={partner ? `${DASHBOARD}/partners/${partner.id}` : `${DASHBOARD}/partners`}>{text}</a>;
+function partnerStep(text: string, { partner }: NextProps): Step {
+  return { right: "manage", href: partner ? `${DASHBOARD}/partners/${partner.id}` : `${DASHBOARD}/partners`, text };
 }
 
-function rejectedStep({ id }: Commission) {
-  return <a href={`${DASHBOARD}/commissions/${id}`}>Review the rejected commission</a>;
+/** The next step for a commission; a commission's own page has the buttons already. */
+function commissionStep({ id, status, payout_id }: Commission, { current }: NextProps): Step[] {
+  if (payout_id !== null)
+    return [{ right: "read", href: `${DASHBOARD}/payouts/${payout_id}`, text: "Open the payout" }];
+  if (status === "approved") return [{ right: "money", href: `${DASHBOARD}/payouts/new`, text: "Prepare payouts" }];
+  if (id === current) return [];
+  const text = status === "rejected" ? "Review the rejected commission" : "Approve or reject the commission";
+  return [{ right: "money", href: `${DASHBOARD}/commissions/${id}`, text }];
 }
 
-/** The next step after a payment's outcome, if the owner can act. */
+/** The next step after a payment's outcome, if the reader may take it. */
 export function NextStep(props: NextProps) {
-  const { outcome } = props.payment;
-  const next = NEXT[outcome ?? "unpaid"](props);
-  if (typeof next === "string") return <p class="muted">{next}</p>;
-  const links = Array.isArray(next) ? next.filter(Boolean) : [];
-  if (links.length === 0) return null;
+  const { role } = useContext(ReaderContext);
+  const { text, steps } = NEXT[props.payment.outcome ?? "unpaid"](props);
+  const shown = new Map(
+    steps.filter(({ right }) => role === null || roleMay(role, right)).map((step) => [step.href, step]),
+  );
   return (
-    <ul class="plain-list next-steps">
-      {links.map((link) => (
-        <li>{link as Child}</li>
-      ))}
-    </ul>
+    <>
+      {text === undefined ? null : <p class="muted">{text}</p>}
+      {shown.size === 0 ? null : (
+        <ul class="plain-list next-steps">
+          {[...shown.values()].map(({ href, text: label }) => (
+            <li>
+              <a href={href}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }
 
@@ -91,13 +144,14 @@ export function Unknowns({ payment, flows }: { payment: Payment; flows: readonly
       {isUnknown ? (
         <p class="muted">
           The customer is unknown, so the payment counts as a first one.{" "}
-          <a href="/docs/integrate">Send the customer's id or e-mail</a>
+          <a href="/docs/integrate#facts-from-your-own-server">Send the customer's id or e-mail</a>
         </p>
       ) : null}
       {lacksProducts ? (
         <p class="muted">
-          The products are unknown. <ActionLink href={`${DASHBOARD}/settings`}>Add the provider's API key</ActionLink>,
-          so that we can ask for them.
+          The products are unknown.{" "}
+          <ActionLink href={`${DASHBOARD}/settings/providers`}>Add the provider's API key</ActionLink>, so that we can
+          ask for them.
         </p>
       ) : null}
     </>
@@ -114,24 +168,27 @@ interface LaterProps {
 export function LaterFlows({ payment, flows, time_zone }: LaterProps) {
   const may = useMay("manage");
   if (flows.length === 0) return null;
-  const day = dayIn(time_zone, Date.parse(payment.created_at));
+  const { created_at, event } = payment;
+  const day = dayIn(time_zone, Date.parse(created_at));
+  const isOne = flows.length === 1;
+  const added = flows.every((flow) => flow.created_at > created_at) ? "added" : "added or switched on";
   return (
     <>
-      <p class="muted">
-        Made after this {payment.event === "lead_created" ? "lead" : "payment"}, so{" "}
-        {flows.length === 1 ? "it does not apply" : "they do not apply"}:
+      <p>
+        Your {isOne ? "flow was" : `${plural(flows.length, "flow")} were`} {added} after this{" "}
+        {event === "lead_created" ? "lead" : "payment"} (<When at={created_at} />
+        ), so {isOne ? "it does" : "they do"} not apply:
       </p>
       <ul class="flows-tried">
-        {flows.map(({ flow_id, name, created_at }) => (
+        {flows.map((flow) => (
           <li>
-            Flow “{name}”, {created_at > payment.created_at ? "added" : "switched on after it; added"}{" "}
-            {dateText(created_at, time_zone)}
+            Flow “{flow.name}”, added {dateText(flow.created_at, time_zone)}
             {may ? (
               <>
                 {". "}
-                <a href={`${DASHBOARD}/flows/${flow_id}?apply_from=${day}`}>
-                  Preview it from {dateText(payment.created_at, time_zone)}
-                  <span class="visually-hidden">: {name}</span>
+                <a href={`${DASHBOARD}/flows/${flow.flow_id}?apply_from=${day}`}>
+                  Apply it to earlier payments
+                  <span class="visually-hidden">: {flow.name}</span>
                 </a>
               </>
             ) : null}

@@ -62,7 +62,7 @@ export function Trace({ payment, rows, partner, current, later }: TraceProps) {
           </li>
         ))}
       </ol>
-      <NextStep payment={payment} rows={rows} partner={partner} />
+      <NextStep payment={payment} rows={rows} partner={partner} current={current} />
       {rows.length > 1 ? <Rows rows={rows} current={current} /> : null}
     </>
   );
@@ -201,16 +201,15 @@ function partnerStep(payment: Payment, decision: PaymentDecision | null, partner
   const ref = decision?.ref ?? payment.ref;
   const source = decision?.ref_source;
   const earns = outcome === "commission" || outcome === "no_flow";
-  const named = partner ? <a href={`/dashboard/partners/${partner.id}`}>{partner.name}</a> : null;
   return {
     tone: earns ? "yes" : outcome === "unpaid" || outcome === "zero_amount" ? "neutral" : "no",
     title:
       ref === null ? (
-        "It names no partner"
+        "No referral code"
       ) : (
         <>
-          It names <code>{ref}</code>
-          {named ? <>, that is {named}</> : null}
+          Referral code <code>{ref}</code> ·{" "}
+          {partner ? <a href={`/dashboard/partners/${partner.id}`}>{partner.name}</a> : "matches no partner"}
         </>
       ),
     body: (
@@ -237,7 +236,7 @@ function rateStep(payment: Payment, decision: PaymentDecision, rate: Rate, tried
       <>
         {group_slug === null ? null : (
           <p class="muted">
-            The partner was in the group <code>{group_slug}</code> then.
+            Group at the time: <code>{group_slug}</code>.
           </p>
         )}
         {tried}
@@ -271,7 +270,9 @@ function FlowsTried({ payment, decision: { flows }, later }: TriedProps) {
   return (
     <>
       {flows.length === 0 ? (
-        <p class="muted">There was no active flow to try.</p>
+        later?.flows.length ? null : (
+          <p class="muted">No flow was active.</p>
+        )
       ) : (
         <ul class="flows-tried">
           {flows.map((flow) => (
@@ -296,7 +297,9 @@ function FlowTried({ flow, money }: { flow: FlowTrace; money: MoneyFormat }) {
           {flow.conditions.map((condition) => (
             <li>
               <Mark yes={condition.held} /> {conditionText(condition, money)}
-              {`; it was ${conditionValueText(condition.field, condition.saw, money)}`}
+              {condition.held && condition.op === "eq"
+                ? ": matches"
+                : `; it was ${conditionValueText(condition.field, condition.saw, money)}`}
             </li>
           ))}
         </ul>
@@ -343,7 +346,7 @@ function Rows({ rows, current }: { rows: readonly Commission[]; current: string 
       <h3>All commissions of this payment</h3>
       <Table
         label="Commissions of this payment"
-        columns={[{ label: "Kind" }, { label: "Made" }, { label: "Status" }, { label: "Amount", align: "end" }]}
+        columns={[{ label: "Kind" }, { label: "Created" }, { label: "Status" }, { label: "Amount", align: "end" }]}
         rows={rows.map((row) => [
           row.id === current ? (
             <strong>{row.kind} (this one)</strong>

@@ -25,11 +25,11 @@ export const OUTCOME_TEXTS: Record<Outcome, { short: string; why: string }> = {
   },
   unknown_ref: {
     short: "unknown partner",
-    why: "No reference of the payment belongs to a partner. If one is meant for a partner, give that slug to the right one, then recalculate this payment. If the payment has a partner's promotion code, assign it: the payment then belongs to them.",
+    why: "No reference of the payment belongs to a partner. If one is meant for a partner, give that slug to the right one, then recalculate this payment. If the payment has a partner's promotion code, assign it: they get this payment.",
   },
   unknown_code: {
     short: "unknown code",
-    why: "The customer used a promotion code that belongs to no partner, and the payment has no other reference. If it is a partner's code, assign it: the payment then belongs to them.",
+    why: "The customer used a promotion code that belongs to no partner, and the payment has no other reference. If it is a partner's code, assign it: they get this payment.",
   },
   partner_not_active: {
     short: "partner invited",
@@ -237,7 +237,7 @@ export const REF_KIND_TEXTS: Record<RefKind, string> = {
   code: "a promotion code",
   api: "your server",
   import: "an import",
-  manual: "a granted claim",
+  manual: "an approved claim",
   remembered: "an earlier visit or payment",
 };
 

@@ -27,14 +27,20 @@ type Settings = Pick<OwnProgram, "sale_amounts" | "time_zone">;
 export function whyText(row: Said, { sale_amounts }: Settings): string {
   const { kind, rate, note } = row;
   if (kind === "manual") return note ?? "Added by hand";
-  if (kind === "clawback") return "Refund or other change of a sale you were already paid for";
+  if (kind === "clawback") {
+    return `${row.amount_cents < 0 ? "Refund or correction" : "Correction"} of a sale you were already paid for`;
+  }
   if (kind === "lead") return "Flat amount for a sign-up through your link";
   const isHidden = sale_amounts === "hidden";
   const whole = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
   const part = row.base_cents === null || isHidden ? "" : `, ${moneyText(amountOf(row, row.base_cents))},`;
   const sale = row.base_cents === null ? whole : `the products that count${part} of ${whole}`;
   const full = amountFor(rate, row.base_cents ?? row.txn_amount_cents, NOTHING);
-  if (row.amount_cents === NOTHING && full !== NOTHING) return `Nothing is left of ${sale} after refunds`;
+  if (row.amount_cents === NOTHING && full !== NOTHING) {
+    return row.base_cents === null
+      ? `Fully refunded ${sale.slice("a ".length)}`
+      : `Nothing is left of ${sale} after refunds`;
+  }
   const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
   if (rate.action_type !== "percentage") return `Flat amount for ${base}, ${RATES[rate.source]}`;
   return `${isHidden ? "A percentage" : percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`;
@@ -50,6 +56,12 @@ export function isLookedAt({ status, flagged, review_reason, payout_id }: Said):
 export function waitText(row: Said, { time_zone }: Settings): string | null {
   if (row.status === "rejected") return row.rejected_reason;
   if (isLookedAt(row)) return null;
-  if (row.status === "approved") return row.payout_id === null ? "for the next payout" : "in a payout";
-  return row.hold_until === null ? null : `payable from ${dateText(row.hold_until, time_zone)}`;
+  const isDebt = row.amount_cents < 0;
+  if (row.status === "approved") {
+    if (row.payout_id !== null) return isDebt ? "deducted from a payout" : "in a payout";
+    return isDebt ? "deducted from your next payout" : "for the next payout";
+  }
+  return row.status === "paid" || row.hold_until === null
+    ? null
+    : `payable from ${dateText(row.hold_until, time_zone)}`;
 }

@@ -1,20 +1,27 @@
 import { type Context, Hono } from "hono";
 import { StaleChange } from "../../../core/kernel/stale.ts";
-import { startOnboarding } from "../../../core/partners/onboarding.ts";
-import { updatePartner } from "../../../core/partners/partners.ts";
+import { askForOnboarding } from "../../../core/partners/onboarding.ts";
+import {
+  discardPendingChange,
+  NO_MAIL,
+  readPendingChange,
+  type PendingChange,
+} from "../../../core/partners/own-change.ts";
+import { updateOwnDetails } from "../../../core/partners/partners.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
 import { COLUMN_OF, FIELDS_OF } from "../../../domain/payout-details.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { MINUTE } from "../../../lib/time.ts";
-import { publicUrl } from "../../../lib/public-url.ts";
+import { iso } from "../../../lib/time.ts";
 import { onboardingStart } from "../../api/onboarding.ts";
 import { partnerPatch } from "../../api/partners.ts";
 import { connectOf } from "../../connect.ts";
+import { changeLines } from "../../mails/payout-details.ts";
 import type { PageEnv } from "../../session.ts";
 import { openEdit, refusedEdit, sentEdit, type Edit, type EditForm } from "../edits.ts";
 import { parseInput, refusalOf, type Problems } from "../forms.ts";
 import { framed } from "../framed.tsx";
-import { Field, Form, Actions } from "../parts/form.tsx";
+import { ActionButton, Actions, Field, Form } from "../parts/form.tsx";
+import { When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PayoutFields, typedDetails, typedTexts } from "../parts/payout-fields.tsx";
 import { PAYOUT_METHOD_OPTIONS } from "../parts/payout-method.ts";
@@ -22,7 +29,14 @@ import { Facts } from "../parts/table.tsx";
 import { programOf, selfOf, type OwnProgram, type Self } from "./self.ts";
 import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { programText } from "../parts/shown-name.ts";
-import { ADDRESS_MISSING, DETAILS_MISSING, notOffered, offersTransfers, unpayableText } from "./unpayable.ts";
+import {
+  ADDRESS_MISSING,
+  DETAILS_MISSING,
+  destinationText,
+  lacksTaxData,
+  notOffered,
+  offersTransfers,
+} from "./unpayable.ts";
 import { act, sentFields } from "../act.ts";
 import { FLASH, addressWithNote } from "../flash.ts";
 
@@ -70,8 +84,8 @@ export const details = new Hono<PageEnv>()
     const missing = typed.details ? null : missingDetails({ ...edit.row, ...values });
     if (missing) return again(missing);
     try {
-      await updatePartner(c.var.ctx, edit.row.id, { ...parsed.value, ...typed }, edit.sent);
-      return c.redirect(addressWithNote(AT, "saved"), 303);
+      const { waits } = await updateOwnDetails(c.var.ctx, edit.row.id, { ...parsed.value, ...typed }, edit.sent);
+      return c.redirect(addressWithNote(AT, waits ? "confirm" : "saved"), 303);
     } catch (error) {
       if (error instanceof StaleChange) return detailsPage(c, { edit: await refusedEdit(c, OWN_FORM, edit, error) });
       return again(refusalOf(c, error));
@@ -81,16 +95,18 @@ export const details = new Hono<PageEnv>()
     act(c, {
       schema: onboardingStart,
       input: (fields) => (fields.text("country") === "" ? {} : { country: fields.text("country").toUpperCase() }),
-      verb: async ({ country }) => {
-        const at = `${publicUrl(c.env)}${AT}`;
-        const input = { return_url: addressWithNote(at, "connected"), refresh_url: at, country };
-        const { url } = await startOnboarding(c.var.ctx, selfOf(c).id, input, connectOf(c.env));
-        return continuePage(c, url);
+      verb: async ({ country = null }) => {
+        await askForOnboarding(c.var.ctx, selfOf(c).id, country, connectOf(c.env));
+        return addressWithNote(AT, "confirm");
       },
       page: ({ problems }) => detailsPage(c, { accountProblems: problems }),
       refuse: (error) => accountProblems(c, error),
     }),
-  );
+  )
+  .post("/discard", async (c) => {
+    await discardPendingChange(c.var.ctx, selfOf(c).id);
+    return c.redirect(addressWithNote(AT, "discarded"), 303);
+  });
 
 /** The problem of a method without details. The account for transfers is set up afterwards. */
 function missingDetails(partner: Omit<Self, keyof Values> & Values): Problems | null {
@@ -108,18 +124,9 @@ function accountProblems(c: Context<PageEnv>, error: unknown): Problems {
   if (error instanceof AppError && error.code === "provider_not_configured") {
     return { message: notOffered(programOf(c)), fields: {} };
   }
-  if (error instanceof AppError && error.code === "provider_unavailable") {
-    const message = `${TRANSFER_SERVICE} cannot be reached right now. Please try again in a minute.`;
-    return { message, fields: {} };
-  }
   const { fields, ...problems } = refusalOf(c, error);
   const { country, ...others } = fields;
   return { ...problems, fields: { ...others, ...(country === undefined ? {} : { account_country: country }) } };
-}
-
-/** The destination of future payouts, by the saved details. */
-function destinationText(partner: Self, program: OwnProgram): string {
-  return unpayableText(partner, program) ?? "New payouts go there. So do open payouts without payout details.";
 }
 
 interface DetailsState {
@@ -127,30 +134,45 @@ interface DetailsState {
   accountProblems?: Problems;
 }
 
-function detailsPage(
+async function detailsPage(
   c: Context<PageEnv>,
   { edit = openEdit(OWN_FORM, selfOf(c)), accountProblems: wrong }: DetailsState = {},
 ) {
   const partner = selfOf(c);
   const { problems, shown } = edit;
   const program = programOf(c);
+  const { ctx, session } = c.var;
+  const pending = session.partner && (await readPendingChange(ctx, session.partner));
+  const canConfirm = ctx.mailer !== null;
   const done = { ...FLASH.own_details, saved: `Saved. ${destinationText(partner, program)}` };
   const isOffered = offersTransfers(program) || partner.payout_method === TRANSFER_METHOD;
   return framed(
     c,
     { title: "Payout details", at: AT, problems: problems ?? wrong, done, head: {} },
     <>
+      <Held partner={partner} now={c.var.now} />
+      {pending ? <Pending pending={pending} email={partner.email} /> : null}
       <section class="card form-narrow">
+        {canConfirm ? null : (
+          <Notice tone="warn">
+            <p>{NO_MAIL}</p>
+          </Notice>
+        )}
         <Form
           {...{ action: AT, problems, shown }}
           class="stack"
           values={{ ...valuesOf(edit), ...typedTexts(edit.fields) }}
         >
-          <PayoutFields
-            stored={partner}
-            label="Pay me by"
-            options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
-          />
+          {canConfirm ? (
+            <>
+              <PayoutFields
+                stored={partner}
+                label="Pay me by"
+                options={PAYOUT_METHOD_OPTIONS.filter(({ value }) => isOffered || value !== TRANSFER_METHOD)}
+              />
+              <p class="hint">We e-mail you a link to confirm a change of how you are paid.</p>
+            </>
+          ) : null}
           <div class="fields two">
             <Field name="first_name" label="First name" autocomplete="given-name" maxlength={200} />
             <Field name="last_name" label="Last name" autocomplete="family-name" maxlength={200} />
@@ -158,29 +180,57 @@ function detailsPage(
           <Actions submit="Save" />
         </Form>
       </section>
-      <AccountSection partner={partner} program={program} problems={wrong} />
+      <section class="card form-narrow" id="tax">
+        <h2>Tax data</h2>
+        <p>
+          {lacksTaxData(partner, program)
+            ? `${programText(program)} needs your name, address and tax id before it can pay you.`
+            : "Your name, address and tax id on statements and invoices."}
+        </p>
+        <p class="more">
+          <a class="button" href={`${AT}/tax-data`}>
+            {partner.tax_data_id === null ? "Add your tax data" : "See your tax data"}
+          </a>
+        </p>
+      </section>
+      {canConfirm ? <AccountSection partner={partner} program={program} problems={wrong} /> : null}
       <AboutYou partner={partner} program={program} />
     </>,
   );
 }
 
-/** A link, not a redirect: the policy limits forms of these pages to this service. */
-function continuePage(c: Context<PageEnv>, url: string) {
-  c.set("kept_for", MINUTE);
-  const title = `Continue at ${TRANSFER_SERVICE}`;
-  return framed(
-    c,
-    { title, at: AT, head: { back: { href: AT, label: "Payout details" } } },
-    <section class="card form-narrow prose">
-      <Notice tone="calm">
-        <p>The link works once and for a few minutes. Afterwards you come back here.</p>
-      </Notice>
+/** The hold of the partner's payouts (OUT-24). */
+function Held({ partner: { payouts_held_until: until }, now }: { partner: Self; now: number }) {
+  if (until === null || until <= iso(now)) return null;
+  return (
+    <Notice tone="calm">
       <p>
-        <a class="button primary" href={url} rel="noreferrer">
-          {title}
-        </a>
+        Your payouts are held until <When at={until} />, because your payout details changed. This protects you if it
+        was somebody else.
       </p>
-    </section>,
+    </Notice>
+  );
+}
+
+/** The change that waits for its link (OUT-25). */
+function Pending({ pending: { change, changes, expires_at }, email }: { pending: PendingChange; email: string }) {
+  return (
+    <section class="card form-narrow">
+      <h2>Awaiting your confirmation</h2>
+      {"account" in change ? (
+        <p>A link to your account at {TRANSFER_SERVICE}.</p>
+      ) : (
+        <ul>
+          {changeLines(changes).map((line) => (
+            <li>{line}</li>
+          ))}
+        </ul>
+      )}
+      <p>
+        Open the link that we e-mailed to {email}. It works until <When at={expires_at} />.
+      </p>
+      <ActionButton action={`${AT}/discard`} label="Discard the change" />
+    </section>
   );
 }
 

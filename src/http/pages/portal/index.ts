@@ -9,6 +9,7 @@ import { details } from "./details.tsx";
 import { overview } from "./overview.tsx";
 import { payoutDetail } from "./payout-detail.tsx";
 import { payouts } from "./payouts.tsx";
+import { ownTaxDataPage } from "./tax-data.tsx";
 import { statistics } from "./statistics.tsx";
 
 /** `/portal`: the partner's pages (PAGE-8). The session alone selects the partner, never the address or a form. */
@@ -22,6 +23,7 @@ export const portal = new Hono<PageEnv>()
   .route("/payouts", payoutDetail)
   .route("/statistics", statistics)
   .route("/assets", assets)
-  .route("/details/sessions", sessions("/portal/details", "Payout details"))
-  .route("/details/mails", mails("/portal/details", "Payout details"))
+  .route("/details/sessions", sessions("/portal/details"))
+  .route("/details/mails", mails("/portal/details"))
+  .route("/details/tax-data", ownTaxDataPage)
   .route("/details", details);

@@ -91,7 +91,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
       </details>
       <details class="builder" open={Object.keys(typed).length > 0}>
         <summary>Link to another page, or track each place separately</summary>
-        <form method="get" action="/portal" class="stack" novalidate={true} aria-label="Build a link">
+        <form method="get" action="/portal/assets" class="stack" novalidate={true} aria-label="Build a link">
           <FieldsOf values={typed} problems={problems}>
             <Field
               name="page"
@@ -115,7 +115,7 @@ export function LinkBuilder({ built: { typed, problems, domain, link, short } }:
             <button type="submit" class="primary">
               Create link
             </button>
-            {Object.keys(typed).length > 0 ? <a href="/portal">Start over</a> : null}
+            {Object.keys(typed).length > 0 ? <a href="/portal/assets">Start over</a> : null}
           </div>
         </form>
       </details>

@@ -1,8 +1,13 @@
 import { type Context, Hono } from "hono";
-import type { Commission } from "../../../core/kernel/rows.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../../core/kernel/views.ts";
-import { openRecipient } from "../../../core/payouts/recipient.ts";
-import { MOST_LINES, readStatement, statementLines } from "../../../core/payouts/statement.ts";
+import { commissionsIn, readCommissionsIn } from "../../../core/payouts/own-commissions.ts";
+import {
+  readOwnStatement,
+  statementLines,
+  type Statement,
+  type StatementHead,
+  type StatementLine,
+} from "../../../core/payouts/statement.ts";
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { DAY, iso } from "../../../lib/time.ts";
@@ -13,31 +18,32 @@ import { dateText, inEnglish, usePageZone } from "../locale.ts";
 import { Badge, countText, Money, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { Conversions, earnedText, statementFacts, StatementLines, statementTitle } from "../parts/statement.tsx";
 import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
 import { CommissionTable } from "./commissions.tsx";
-import { ownPayout, programOf, selfOf, type OwnProgram } from "./self.ts";
-import { nameText, programText } from "../parts/shown-name.ts";
+import { ownPayout, programOf, selfOf } from "./self.ts";
 
 const AT = "/portal/payouts";
+/** The most commissions on the page. */
+const MOST_SHOWN = 5_000;
 
-/** `/portal/payouts/:id`: the statement of a payout, to read, to print and as a file (PORTAL-3). */
+/** `/portal/payouts/:id`: the statement of a payout, to read, to print and as a file (PORTAL-3, OUT-32). */
 export const payoutDetail = new Hono<PageEnv>()
   .get("/:id", async (c) => {
-    const { payout, lines } = await read(c);
-    // The name was fixed with the destination (OUT-5); only sessions that may see the destination see it.
-    const recipient = c.var.session.limited === null ? await openRecipient(c.var.ctx, payout) : null;
-    const to = nameText(recipient?.name ?? null) || selfOf(c).email;
+    const statement = await read(c);
+    const { payout } = statement;
+    const shown = await readCommissionsIn(c.var.ctx, payout, { most: MOST_SHOWN });
     return framed(
       c,
       {
         title: "Payout",
         at: AT,
         head: {
-          title: "Statement of your payout",
+          title: statementTitle(statement, "Statement of your payout"),
           back: { href: AT, label: "Payouts" },
           actions:
-            lines.length === 0 ? null : (
+            statement.lines.length === 0 ? null : (
               <a class="button" href={`${AT}/${payout.id}/statement.csv`}>
                 Download as CSV
               </a>
@@ -66,58 +72,93 @@ export const payoutDetail = new Hono<PageEnv>()
             </p>
           </Notice>
         ) : null}
-        <PayoutFacts payout={ownPayout(c, viewPayout(payout))} to={to} program={programOf(c)} />
-        {lines.length === 0 ? null : (
+        <PayoutFacts payout={ownPayout(c, viewPayout(payout))} statement={statement} to={selfOf(c).email} />
+        {statement.lines.length === 0 ? null : (
           <section class="card flush">
             <h2>Commissions in it</h2>
-            <CommissionTable commissions={lines.map(viewCommission)} program={programOf(c)} />
+            {payout.status === "returned" ? (
+              <StatementLines {...statement} />
+            ) : (
+              <CommissionTable commissions={shown.map(viewCommission)} program={programOf(c)} />
+            )}
           </section>
         )}
-        {payout.commission_count <= MOST_LINES ? null : (
+        {payout.commission_count <= MOST_SHOWN || payout.status === "returned" ? null : (
           <p class="muted">
-            The first {countText(MOST_LINES)} commissions;{" "}
+            The first {countText(MOST_SHOWN)} commissions;{" "}
             <a href={`/portal/commissions?payout_id=${payout.id}`}>see all</a>
           </p>
         )}
+        <Conversions payout={payout} />
       </>,
     );
   })
   .get("/:id/statement.csv", async (c) => {
-    const lines = await statementLines(c.var.ctx, selfOf(c).id, c.req.param("id"));
-    return c.body(streamOf(statementCsv(lines, programOf(c))), 200, {
+    const statement = await read(c);
+    return c.body(streamOf(statementCsv(c, statement)), 200, {
       "Content-Type": "text/csv; charset=utf-8; header=present",
       "Content-Disposition": 'attachment; filename="statement.csv"',
     });
   });
 
-async function read(c: Context<PageEnv>) {
-  return readStatement(c.var.ctx, selfOf(c).id, c.req.param("id") ?? "");
+/** A session from the owner's link does not see the payee's name and tax data (EMBED-2). */
+async function read(c: Context<PageEnv>): Promise<Statement> {
+  const statement = await readOwnStatement(c.var.ctx, selfOf(c).id, c.req.param("id") ?? "");
+  return c.var.session.limited === null ? statement : { ...statement, payee: NO_PAYEE, vat: null };
 }
 
-const COLUMNS = ["date", "commission_id", "kind", "calculation", "amount", "currency"];
+const NO_PAYEE = { name: null, address: null, country: null, kind: null, tax_id: null };
 
-async function* statementCsv(lines: AsyncIterable<Commission[]>, program: OwnProgram): AsyncGenerator<string> {
-  yield csvRecord(COLUMNS);
-  for await (const some of lines) {
-    const records = some
-      .map(viewCommission)
-      .map((row) => [
-        row.created_at,
-        row.id,
-        row.kind,
-        inEnglish(() => whyText(row, program)).replaceAll("\u00a0", " "),
-        decimalAmount(row.amount_cents, row.currency),
-        row.currency,
-      ]);
-    if (records.length > 0) yield records.map(csvRecord).join("");
+const COLUMNS = ["date", "commission_id", "kind", "calculation", "amount", "currency"];
+/** Only a converted payout has it. */
+const CONVERSION = ["rate", "rate_at", "converted", "converted_currency"];
+
+/** The commissions of a returned payout can have changed since, so that their calculations are left out. */
+async function* statementCsv(c: Context<PageEnv>, statement: Statement): AsyncGenerator<string> {
+  const { payout } = statement;
+  const isConverted = payout.source_amounts !== null;
+  yield csvRecord(isConverted ? [...COLUMNS, ...CONVERSION] : COLUMNS);
+  const program = programOf(c);
+  const record = (line: StatementLine, calculation: string) => [
+    ...[line.created_at, line.commission_id, line.kind, calculation],
+    ...[decimalAmount(line.amount_cents, line.currency), line.currency],
+    ...(isConverted ? CONVERSION.map(() => null) : []),
+  ];
+  if (payout.status === "returned") {
+    for await (const lines of statementLines(c.var.ctx, statement)) {
+      yield lines.map((line) => csvRecord(record(line, ""))).join("");
+    }
+  } else {
+    for await (const some of commissionsIn(c.var.ctx, payout)) {
+      const records = some.map(viewCommission).map((row) => {
+        const calculation = inEnglish(() => whyText(row, program)).replaceAll("\u00a0", " ");
+        return csvRecord(record({ ...row, commission_id: row.id }, calculation));
+      });
+      if (records.length > 0) yield records.join("");
+    }
+  }
+  for (const part of payout.source_amounts ?? []) {
+    yield csvRecord([
+      ...[null, null, "conversion", null, decimalAmount(part.amount_cents, part.currency), part.currency],
+      ...[part.rate, part.rate_at, decimalAmount(part.converted_cents, payout.currency), payout.currency],
+    ]);
   }
 }
 
 /** A payout in its statement. */
 export type Detailed = Pick<
   PayoutView,
-  | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("period_start" | "period_end" | "commission_count" | "due_at" | "created_at" | "paid_at" | "reference")
+  | ("id" | "amount_cents" | "currency" | "source_amounts" | "status" | "method" | "recipient")
+  | (
+      | "period_start"
+      | "period_end"
+      | "commission_count"
+      | "due_at"
+      | "created_at"
+      | "paid_at"
+      | "reference"
+      | "held_until"
+    )
 >;
 
 /** The last instant within the period, whose end is exclusive. */
@@ -150,20 +191,26 @@ function Period({ of: payout }: { of: Pick<Detailed, "period_start" | "period_en
 
 interface PayoutFactsProps {
   payout: Detailed;
+  statement: StatementHead;
   to: string;
-  program: OwnProgram;
 }
 
-function PayoutFacts({ payout, to, program }: PayoutFactsProps) {
+function PayoutFacts({ payout, statement, to }: PayoutFactsProps) {
   const { status } = payout;
+  const earned = earnedText(payout);
   return (
     <section class="card">
       <Facts
         rows={[
           ["Payout", <code>{payout.id}</code>],
-          ["From", programText(program)],
-          ["To", to],
-          ["Amount", <Money of={payout} />],
+          ...statementFacts(statement, to),
+          [
+            "Amount",
+            <>
+              <Money of={payout} />
+              {earned === null ? null : ` for ${earned}`}
+            </>,
+          ],
           ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
           ["Period", <Period of={payout} />],
           ["Commissions", countText(payout.commission_count)],
@@ -175,6 +222,14 @@ function PayoutFacts({ payout, to, program }: PayoutFactsProps) {
               ? null
               : ["Due", <When at={payout.due_at} only="day" />]
             : ["Paid", <When at={payout.paid_at} only="day" />],
+          payout.held_until === null
+            ? null
+            : [
+                "Held until",
+                <>
+                  <When at={payout.held_until} /> (your payout details changed)
+                </>,
+              ],
           payout.reference === null ? null : ["Reference", payout.reference],
         ]}
       />

@@ -2,18 +2,19 @@ import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
-import { hasReleased } from "../../../domain/payout.ts";
 import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import type { PageEnv } from "../../session.ts";
 import { pageQuery } from "../../validate.ts";
 import { filterOf } from "../filters.ts";
 import { framed } from "../framed.tsx";
-import { Badge, Money, plural, When } from "../parts/figures.tsx";
+import { Badge, plural, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
+import { payoutTermsText } from "../parts/payout-terms.ts";
 import { Pager, Table } from "../parts/table.tsx";
 import { ownPayout, programOf, selfOf } from "./self.ts";
 import { waitingText } from "./unpayable.ts";
+import { EarnedFor } from "../parts/statement.tsx";
 import { ListCard } from "../list-page.tsx";
 
 const AT = "/portal/payouts";
@@ -27,7 +28,7 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
   const waiting = isOwn ? waitingText(await readWithoutDetails(c.var.ctx, selfOf(c).id), program) : null;
   const empty = {
     title: "No payouts yet",
-    children: `Approved commissions become a payout, usually on the first of each month (terms ${program.payout_term}).`,
+    children: `Approved commissions become a payout. ${payoutTermsText(program)}`,
     action: isOwn ? (
       <a class="button" href="/portal/details">
         Check your payout details
@@ -56,8 +57,8 @@ export const payouts = new Hono<PageEnv>().get("/", async (c) => {
 /** A payout in the partner's list. */
 export type Listed = Pick<
   PayoutView,
-  | ("id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("commission_count" | "due_at" | "created_at" | "paid_at")
+  | ("id" | "amount_cents" | "currency" | "source_amounts" | "status" | "method" | "recipient")
+  | ("commission_count" | "due_at" | "created_at" | "paid_at" | "held_until")
 >;
 
 function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
@@ -73,7 +74,7 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
       ]}
       rows={shown.map((row) => [
         <When at={row.created_at} only="day" />,
-        hasReleased(row.status) ? "–" : <a href={`${AT}/${row.id}`}>{plural(row.commission_count, "commission")}</a>,
+        row.status === "canceled" ? "–" : <a href={`${AT}/${row.id}`}>{plural(row.commission_count, "commission")}</a>,
         <span>
           {payoutMethodText(row.method)}
           {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
@@ -83,7 +84,12 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
           <span class="second">
             {row.status === "returned" ? (
               "will be paid again"
-            ) : row.paid_at === null ? (
+            ) : row.held_until === null ? null : (
+              <>
+                held until <When at={row.held_until} only="day" />,{" "}
+              </>
+            )}
+            {row.status === "returned" ? null : row.paid_at === null ? (
               row.status === "canceled" ? null : (
                 <>
                   due <When at={row.due_at} only="day" />
@@ -94,7 +100,7 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
             )}
           </span>
         </span>,
-        <Money of={row} />,
+        <EarnedFor of={row} />,
       ])}
     />
   );

@@ -6,7 +6,15 @@ import type { Partner, Program } from "../../../core/kernel/rows.ts";
 export type Self = Pick<
   Partner,
   | ("id" | "email" | "first_name" | "last_name" | "slug" | "commission_pct")
-  | ("payout_method" | "payout_email" | "provider_a_account_id" | "bank_account" | "crypto_address")
+  | (
+      | "payout_method"
+      | "payout_email"
+      | "provider_a_account_id"
+      | "bank_account"
+      | "crypto_address"
+      | "payouts_held_until"
+      | "tax_data_id"
+    )
 >;
 
 /** The program as the portal shows it. */
@@ -20,9 +28,12 @@ export type OwnProgram = Pick<
   | "payout_term"
   | "min_payout_cents"
   | "min_payouts"
+  | "payout_currency"
+  | "require_tax_data"
   | "connections"
   | "assets"
   | "sale_amounts"
+  | "partner_links"
   | "auto_approve_days"
   | "time_zone"
 >;

@@ -1,12 +1,11 @@
 import { Hono } from "hono";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
-import { daysBefore } from "../../../core/overview/days.ts";
 import { readPartnerStatistics, type Results } from "../../../core/overview/statistics.ts";
 import { amountOf, sumUp } from "../../../domain/amount.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
-import { Count, countText, shareText, Stat, Sums } from "../parts/figures.tsx";
+import { beforeText, changeText, Count, countText, shareText, Stat, Sums, sumsText } from "../parts/figures.tsx";
 import { dayText } from "../locale.ts";
 import { chosenDays, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
@@ -21,19 +20,19 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const seen = await readPartnerStatistics(c.var.ctx, selfOf(c).id, days);
   const count = seen.days.length;
-  const earlier = daysBefore(days);
   return framed(
     c,
     {
       title: "Statistics",
       at: AT,
+      utcDays: true,
       head: {
-        lede: `${dayText(days.from)} to ${dayText(days.to)}. Before: ${dayText(earlier.from)} to ${dayText(earlier.to)}.`,
+        lede: `${dayText(days.from)} to ${dayText(days.to)}.`,
       },
     },
     <>
       <Spans at={AT} days={days} now={c.var.now} />
-      <Head now={seen.now} before={seen.before} program={program} />
+      <Head now={seen.now} before={seen.before} days={count} program={program} />
       <p class="muted small explains">
         A lead is a sign-up that {programText(program)} reported. A sale is a payment that earned, by the day of the
         payment; a new customer is a customer's first sale through you. Renewals count as sales, not as new customers.
@@ -67,7 +66,7 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
       <h2>By day</h2>
       {shown.length === 0 ? (
         <Empty title="Nothing in this period">
-          Share <a href="/portal">your link</a>, or choose other days.
+          Share <a href="/portal/assets">your link</a>, or choose other days.
         </Empty>
       ) : (
         <Table
@@ -94,29 +93,43 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
   );
 }
 
-function Head({ now, before, program }: { now: Results; before: Results; program: OwnProgram }) {
+interface HeadProps {
+  now: Results;
+  before: Results;
+  /** The number of days of each. */
+  days: number;
+  program: OwnProgram;
+}
+
+function Head({ now, before, days, program }: HeadProps) {
+  const note = (of: "clicks" | "leads" | "sales" | "first_sales") =>
+    beforeText(days, countText(before[of]), changeText(now[of], before[of]));
+  const [earned, earlier] = [earnedOf(now, program), earnedOf(before, program)];
   return (
     <dl class="stats">
-      <Stat label="Clicks" value={<Count of={now.clicks} />} note={`${countText(before.clicks)} before`} />
-      <Stat label="Leads" value={<Count of={now.leads} />} note={`${countText(before.leads)} before`} />
-      <Stat label="Sales" value={<Count of={now.sales} />} note={`${countText(before.sales)} before`} />
+      <Stat label="Clicks" value={<Count of={now.clicks} />} note={note("clicks")} />
+      <Stat label="Leads" value={<Count of={now.leads} />} note={note("leads")} />
+      <Stat label="Sales" value={<Count of={now.sales} />} note={note("sales")} />
+      <Stat label="New customers" value={<Count of={now.first_sales} />} note={note("first_sales")} />
       <Stat
-        label="New customers"
-        value={<Count of={now.first_sales} />}
-        note={`${countText(before.first_sales)} before`}
+        label="Conversion"
+        value={rateText(now)}
+        note={before.clicks === 0 ? null : beforeText(days, rateText(before), "")}
       />
-      <Stat label="Conversion" value={rateText(now)} note={before.clicks === 0 ? null : `${rateText(before)} before`} />
       <Stat
         label="Earned"
-        value={<Sums of={earnedOf(now, program)} />}
-        note={
-          <>
-            <Sums of={earnedOf(before, program)} /> before
-          </>
-        }
+        value={<Sums of={earned} />}
+        note={beforeText(days, sumsText(earlier), earnedChange(earned, earlier))}
       />
     </dl>
   );
+}
+
+/** The change of earnings in one currency; empty with several. */
+function earnedChange(now: ReturnType<typeof earnedOf>, before: ReturnType<typeof earnedOf>): string {
+  const [sum, earlier] = [now[0], before[0]];
+  if (now.length !== 1 || before.length !== 1 || sum?.currency !== earlier?.currency) return "";
+  return changeText(Number(sum?.amount_cents), Number(earlier?.amount_cents));
 }
 
 /** First sales per hundred clicks. */

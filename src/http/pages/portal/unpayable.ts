@@ -8,8 +8,25 @@ import { plural, sumsText } from "../parts/figures.tsx";
 import { programText } from "../parts/shown-name.ts";
 import type { OwnProgram, Self } from "./self.ts";
 
-/** Why a payout prepared now has no destination, and the remedy; null if it has one. */
+/** Why no payout can be prepared or paid now, and the remedy; null if one can. */
 export function unpayableText(
+  partner: Pick<Self, "payout_method" | "tax_data_id" | (typeof COLUMN_OF)[PayoutMethod]>,
+  program: Pick<OwnProgram, "id" | "name" | "connections" | "require_tax_data">,
+): string | null {
+  return noDestinationText(partner, program) ?? (lacksTaxData(partner, program) ? TAX_DATA_MISSING : null);
+}
+
+/** Whether the partner gets no payout for want of tax data (OUT-33). */
+export function lacksTaxData(
+  { tax_data_id }: Pick<Self, "tax_data_id">,
+  { require_tax_data }: Pick<OwnProgram, "require_tax_data">,
+): boolean {
+  return require_tax_data && tax_data_id === null;
+}
+
+const TAX_DATA_MISSING = "You get no payouts until you have added your tax data, below your payout details.";
+
+function noDestinationText(
   partner: Pick<Self, "payout_method" | (typeof COLUMN_OF)[PayoutMethod]>,
   program: Pick<OwnProgram, "id" | "name" | "connections">,
 ): string | null {
@@ -21,6 +38,11 @@ export function unpayableText(
   return offersTransfers(program)
     ? `Set up your account at ${TRANSFER_SERVICE} to receive payouts there.`
     : `${notOffered(program)} Choose another way.`;
+}
+
+/** The destination of future payouts, by the saved details. */
+export function destinationText(...of: Parameters<typeof unpayableText>): string {
+  return unpayableText(...of) ?? "New payouts go there. So do open payouts without payout details.";
 }
 
 /** The payouts that wait for the partner's payout details (OUT-18); null if there are no such payouts. */

@@ -103,8 +103,8 @@ export async function againPage(c: Context<PageEnv>, { record, member }: Session
   const values = carried({ ...onward, as: onward.as ?? identityKey(record) });
   return page(
     c,
-    { title: "Confirm that it is you" },
-    <Welcome title="Confirm that it is you">
+    { title: "Confirm it's you" },
+    <Welcome title="Confirm it's you">
       <p>
         The next step affects who can sign in. Please confirm that you can read the mail of <strong>{email}</strong>
         {options ? " or have its passkey" : ""}. Then you continue here. Nothing has changed yet.
@@ -169,7 +169,7 @@ export function confirmPage(c: Context<PageEnv>, token: string, as: string | nul
   return page(
     c,
     { title: "Sign in" },
-    <Welcome title="One more click">
+    <Welcome title="Sign in">
       {account && identities.length > 0 ? (
         <>
           <p>
@@ -187,9 +187,7 @@ export function confirmPage(c: Context<PageEnv>, token: string, as: string | nul
           <p class="muted">Not your address? Close this page: someone else requested this link.</p>
         </>
       ) : null}
-      <p class="muted">
-        We ask you to press a button because some mail software opens links automatically, which would use up yours.
-      </p>
+      <p class="muted">The link works once. Opening it does not use it up; the button does.</p>
       <Form action="/sign-in/confirm" class="stack">
         <Hidden values={{ token, ...carried({ as, to: null }) }} />
         <button type="submit" class="primary wide" autofocus={true}>

@@ -89,7 +89,7 @@ function ApplicationFacts({ application }: { application: Detailed }) {
       <h2>Details</h2>
       <Facts
         rows={[
-          ["E-mail, proved", email ?? "Deleted"],
+          ["E-mail (verified)", email ?? "Deleted"],
           website === null
             ? null
             : [

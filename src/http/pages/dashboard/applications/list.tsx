@@ -3,17 +3,17 @@ import { getApplication, listApplications, readApplication } from "../../../../c
 import { approveApplication, decideApplications, declineApplication } from "../../../../core/applications/decide.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
 import type { ApplicationView } from "../../../../core/kernel/views.ts";
-import { listPartners } from "../../../../core/partners/partners.ts";
+import { listPartners } from "../../../../core/partners/partner-list.ts";
 import { APPLICATION_STATUSES } from "../../../../domain/application.ts";
 import { publicUrl } from "../../../../lib/public-url.ts";
 import { applicationDecline, applicationsDecide, MAX_DECIDED } from "../../../api/applications.ts";
 import { applicationQuery } from "../../../queries.ts";
 import type { PageEnv } from "../../../session.ts";
 import { framed, formPage } from "../../framed.tsx";
-import { ListTable, textColumn, timeColumn, type ListOf, dayColumn, statusColumn } from "../../list.tsx";
+import { dateColumn, ListTable, textColumn, timeColumn, type ListOf, statusColumn } from "../../list.tsx";
 import { CopyLine } from "../../parts/copy.tsx";
-import { Field, Form } from "../../parts/form.tsx";
-import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { EnterButton, Field, Form } from "../../parts/form.tsx";
+import { choice, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { IfMay } from "../../rights.tsx";
 import { ApplicationDetail } from "./detail.tsx";
 import { applicantText } from "../../parts/shown-name.ts";
@@ -59,11 +59,22 @@ function pickPending({ id, name, email, status }: Listed) {
   );
 }
 
+function Approve({ row: { id, name, email } }: { row: Listed }) {
+  return (
+    <IfMay right="manage">
+      <button type="submit" formaction={`${AT}/${id}/approve`}>
+        Approve<span class="visually-hidden"> {applicantText({ name, email })}</span>
+      </button>
+    </IfMay>
+  );
+}
+
 const LIST: ListOf<typeof applicationQuery, Listed> = {
   name: "applications",
   label: "Applications",
   query: applicationQuery,
   read: async (c, filter) => parsePage(await listApplications(c.var.ctx, filter)),
+  sort: "applied",
   columns: [
     {
       key: "person",
@@ -82,7 +93,7 @@ const LIST: ListOf<typeof applicationQuery, Listed> = {
     textColumn("partner_id", "Partner id"),
     textColumn("note", "Note"),
     timeColumn("decided_at", "Decided"),
-    dayColumn("applied", "Applied", "created_at"),
+    dateColumn("Applied", "created_at", { key: "applied", only: "day" }),
   ],
 };
 
@@ -92,16 +103,20 @@ export const applications = listPage(LIST, {
   path: AT,
   done: FLASH.applications,
   head: { back: { href: PLACE, label: "Partners" } },
-  filter: () => (
-    <>
-      <Choice name="status" label="Status" among={APPLICATION_STATUSES} />
-      <RangeFields />
-    </>
-  ),
+  filter: [choice("status", "Status", APPLICATION_STATUSES), ...RANGE_FIELDS],
+  presets: [{ label: "Pending", query: { status: "pending" } }],
   empty: (c) => (c.var.session.program.applications === "off" ? CLOSED : nobodyYet(c)),
   rows: (shown) => (
     <Form action={`${AT}/chosen`} readable={true}>
-      <ListTable list={LIST} shown={shown} pick={pickPending} />
+      <IfMay right="manage">
+        <EnterButton />
+      </IfMay>
+      <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
+      <ListTable
+        {...{ list: LIST, shown, path: AT }}
+        pick={pickPending}
+        act={{ label: "Approve", cell: (row) => (row.status === "pending" ? <Approve row={row} /> : null) }}
+      />
       <IfMay right="manage">
         {shown.page.data.some(({ status }) => status === "pending") ? <ChosenActions /> : null}
       </IfMay>
@@ -110,6 +125,7 @@ export const applications = listPage(LIST, {
 })
   .post("/chosen", async (c) => {
     const fields = await sentFields(c);
+    if (fields.text("status") === "") return problemPage(c, "Press the button of your decision.");
     const chosen = new Set(fields.all("ids")).size;
     if (chosen === 0) return problemPage(c, "Tick at least one application first.");
     if (chosen > MAX_DECIDED) return problemPage(c, `Tick at most ${MAX_DECIDED} applications at once.`);
@@ -134,11 +150,14 @@ export const applications = listPage(LIST, {
     }),
   )
   .get("/:id", (c) => detailPage(c, c.req.param("id")))
-  .post("/:id/approve", (c) => {
+  .post("/:id/approve", async (c) => {
     const id = c.req.param("id");
+    const fields = await sentFields(c);
     const approve = async () => {
-      const { status } = await approveApplication(c.var.ctx, id);
-      return `${AT}/${id}?done=${status}`;
+      await approveApplication(c.var.ctx, id);
+      return fields.has("back")
+        ? addressWithNote(AT, "approved", fields.text("back"))
+        : addressWithNote(`${AT}/${id}`, "approved");
     };
     return press(c, approve, (problems) => detailPage(c, id, { problems }));
   })
@@ -159,7 +178,7 @@ const CLOSED: EmptyProps = {
   title: "Applications are closed",
   children: "Choose in Settings whether people can apply to become partners, and which questions they answer.",
   action: (
-    <a class="button primary" href="/dashboard/settings#program">
+    <a class="button primary" href="/dashboard/settings/portal">
       Open the settings
     </a>
   ),

@@ -38,6 +38,7 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   const status = fields.text("status");
   const reason = (status === "rejected" && fields.text("reason")) || null;
   const back = `${AT}?${new URLSearchParams(fields.text("back")).toString()}`;
+  if (status === "") return problemPage(c, back, ["Press the button of your decision."]);
   const parsed = parseInput(commissionBulk, {
     ids: fields.all("ids"),
     status,
@@ -219,7 +220,7 @@ function NothingToDo({ matched, filter, status }: { matched: number; filter: Com
     </Empty>
   ) : (
     <Empty title={`None of those that match can be ${status}`}>
-      <a href={backUrl(filter)}>Review those that match</a>
+      <a href={backUrl(filter)}>Review matching commissions</a>
     </Empty>
   );
 }

@@ -5,10 +5,10 @@ import type { CommissionView } from "../../../../core/kernel/views.ts";
 import type { PartnerName } from "../../../../core/partners/display-names.ts";
 import { commissionQuery } from "../../../queries.ts";
 import type { Filter } from "../../filters.ts";
-import { partnerColumn, textColumn, timeColumn, type ListOf, amountColumn } from "../../list.tsx";
+import { amountColumn, dateColumn, partnerColumn, textColumn, timeColumn, type ListOf } from "../../list.tsx";
 import { isDate } from "../../../../domain/time-zone.ts";
 import { dayText } from "../../locale.ts";
-import { Badge, capitalized, Flag, providerText, When } from "../../parts/figures.tsx";
+import { Badge, capitalized, Flag, providerText } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { reviewText } from "../../parts/trace.tsx";
 import { kindText } from "../../parts/words.ts";
@@ -40,24 +40,18 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
   query: commissionQuery,
   read: async (c, filter) => parsePage(await listCommissions(c.var.ctx, filter)),
   partnerOf: (row) => row.partner_id,
+  sort: "created_at",
   columns: [
-    {
-      key: "commission",
-      label: "Commission",
-      cell: (row) => (
-        <span>
-          <a href={`${COMMISSIONS}/${row.id}`}>
-            <When at={row.created_at} />
-          </a>
-          <span class="second">{kindText(row)}</span>
-        </span>
-      ),
-      csv: { commission_id: "id", created_at: "created_at", kind: "kind", provider: "provider" },
-    },
-    partnerColumn(),
+    partnerColumn<Listed>({
+      href: ({ id }) => `${COMMISSIONS}/${id}`,
+      second: kindText,
+      csv: { commission_id: "id", kind: "kind", provider: "provider" },
+    }),
+    amountColumn("amount", "Amount", (row) => row.amount_cents, { sum: true }),
     {
       key: "status",
       label: "Status",
+      state: ({ status }) => status,
       cell: (row) => <StatusCell row={row} />,
       csv: { status: "status", flagged: (row) => String(row.flagged), review_reason: "review_reason" },
     },
@@ -71,8 +65,11 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
     textColumn("payout_id", "Payout"),
     textColumn("note", "Note"),
     // A correction has no payment amount of its own: its sale's row has it.
-    amountColumn("payment", "Payment", (row) => row.txn_amount_cents, { isShown: ({ kind }) => kind === "sale" }),
-    amountColumn("amount", "Amount", (row) => row.amount_cents),
+    amountColumn("payment", "Payment", (row) => row.txn_amount_cents, {
+      extra: true,
+      isShown: ({ kind }) => kind === "sale",
+    }),
+    dateColumn("Date", "created_at"),
   ],
 };
 

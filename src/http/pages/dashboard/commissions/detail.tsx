@@ -150,7 +150,7 @@ function CommissionFacts({ story: { commission, partner, payment, payout } }: { 
         rows={[
           ["Partner", partner ? <a href={`/dashboard/partners/${partner.id}`}>{partnerText(partner)}</a> : "–"],
           ["Kind", capitalized(commission.kind)],
-          ["Dated", <When at={commission.created_at} />],
+          ["Date", <When at={commission.created_at} />],
           commission.hold_until === null ? null : ["Held until", <When at={commission.hold_until} />],
           commission.approved_at === null ? null : ["Approved", <When at={commission.approved_at} />],
           commission.paid_at === null ? null : ["Paid", <When at={commission.paid_at} />],

@@ -1,16 +1,20 @@
 import type { Context } from "hono";
+import { readHeld, updateCommissions } from "../../../../core/commissions/bulk.ts";
 import { updateCommission } from "../../../../core/commissions/commissions.ts";
 import { readCommissionDetail } from "../../../../core/commissions/detail.ts";
+import type { ProgramCtx } from "../../../../core/kernel/context.ts";
 import { canBecome, COMMISSION_STATUSES } from "../../../../domain/commission.ts";
+import { AppError, invalidField, notFound } from "../../../../lib/errors.ts";
 import { iso } from "../../../../lib/time.ts";
 import { commissionPatch } from "../../../api/commissions.ts";
 import type { PageEnv } from "../../../session.ts";
 import { type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
-import { ListTable, titleOf } from "../../list.tsx";
-import { ActionButton, Checkbox, Form, Field } from "../../parts/form.tsx";
+import { ListTable, titleOf, type Names } from "../../list.tsx";
+import { ActionButton, Checkbox, EnterButton, Form } from "../../parts/form.tsx";
 import { timeText, usePageZone } from "../../locale.ts";
-import { countText, plural } from "../../parts/figures.tsx";
+import { countText, moneyText, plural } from "../../parts/figures.tsx";
+import { partnerText } from "../../parts/partner.tsx";
 import { Notice, Refused } from "../../parts/notice.tsx";
 import { ActionLink, IfMay, useMay } from "../../rights.tsx";
 import { CommissionDetail } from "./detail.tsx";
@@ -18,7 +22,7 @@ import { COMMISSION_LIST, COMMISSIONS as AT, type CommissionListFilter, type Lis
 import { act } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
-import { Choice, ProviderField, RangeFields } from "../../parts/filter-fields.tsx";
+import { choice, PROVIDER_FIELD, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 
 /** `/dashboard/commissions` (PAGE-7): filter, approve, reject, and the trace of each commission. */
 export const commissions = listPage(COMMISSION_LIST, {
@@ -35,20 +39,17 @@ export const commissions = listPage(COMMISSION_LIST, {
     ),
   }),
   notice: (c) => <BulkDone status={c.req.query("bulk")} count={Number(c.req.query("count"))} />,
-  filter: () => (
-    <>
-      <Choice name="status" label="Status" among={COMMISSION_STATUSES} />
-      <Choice
-        name="flagged"
-        label="Flag"
-        among={["true", "false"]}
-        text={(is) => (is === "true" ? "flagged" : "not flagged")}
-      />
-      <ProviderField />
-      <RangeFields />
-    </>
-  ),
-  more: () => <Field name="payout_id" label="Payout" maxlength={64} hint="The payout's id." />,
+  filter: [
+    choice("status", "Status", COMMISSION_STATUSES),
+    choice("flagged", "Flag", ["true", "false"], (is) => (is === "true" ? "flagged" : "not flagged")),
+    PROVIDER_FIELD,
+    ...RANGE_FIELDS,
+    { name: "payout_id", label: "Payout", maxlength: 64, hint: "The payout's id." },
+  ],
+  presets: [
+    { label: "Pending", query: { status: "pending" } },
+    { label: "Flagged", query: { flagged: "true" } },
+  ],
   empty: {
     title: "No commissions yet",
     children: (
@@ -63,11 +64,23 @@ export const commissions = listPage(COMMISSION_LIST, {
       </a>
     ),
   },
-  rows: (shown) => (
+  done: FLASH.commissions,
+  rows: (shown, c) => (
     <>
       <Form action={`${AT}/bulk`} readable={true}>
+        <IfMay right="money">
+          <EnterButton />
+        </IfMay>
         <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
-        <ListTable list={COMMISSION_LIST} shown={shown} pick={(row) => <Choose row={row} />} />
+        <ListTable
+          {...{ list: COMMISSION_LIST, shown, path: AT }}
+          pick={(row) => <Choose row={row} />}
+          act={
+            shown.page.data.some(isPending)
+              ? { label: "Decide", cell: (row) => <Decide row={row} names={shown.names} now={iso(c.var.now)} /> }
+              : undefined
+          }
+        />
         <IfMay right="money">
           {shown.page.data.some(isOpen) ? <BulkActions rows={shown.page.data.filter(isOpen)} /> : null}
         </IfMay>
@@ -86,18 +99,73 @@ export const commissions = listPage(COMMISSION_LIST, {
       input: (fields) => ({
         ...(fields.has("status") ? { status: fields.text("status") } : {}),
         ...(fields.has("flagged") ? { flagged: fields.text("flagged") === "true" } : {}),
-        ...(fields.text("reason") === "" ? {} : { reason: fields.text("reason") }),
+        // A list has the field for "Reject chosen", which may be filled in.
+        ...(fields.text("reason") === "" || fields.text("status") === "approved"
+          ? {}
+          : { reason: fields.text("reason") }),
       }),
-      verb: async (value) => {
-        await updateCommission(c.var.ctx, id, value);
-        return addressWithNote(`${AT}/${id}`, value.status ?? (value.flagged ? "flagged" : "unflagged"));
+      verb: async (value, fields) => {
+        await (fields.has("back") ? decideInRow(c.var.ctx, id, value) : updateCommission(c.var.ctx, id, value));
+        const done = value.status ?? (value.flagged ? "flagged" : "unflagged");
+        return fields.has("back")
+          ? addressWithNote(AT, done, fields.text("back"))
+          : addressWithNote(`${AT}/${id}`, done);
       },
       page: ({ problems }) => detailPage(c, id, problems),
     });
   });
 
+type CommissionPatch = Parameters<typeof updateCommission>[2];
+
+/** Decides as a row of the list offered it: a commission that was flagged or put on hold since is for its page. */
+async function decideInRow(ctx: ProgramCtx, id: string, { status, reason }: CommissionPatch): Promise<void> {
+  if (status === undefined) throw invalidField("status", "Press the button of your decision.");
+  const isHeld = status === "approved" && (await readHeld(ctx, [id])).held > 0;
+  if (isHeld) throw new AppError("invalid_transition", "It is on hold by now. Nothing was changed: decide here.");
+  const [result] = await updateCommissions(ctx, [id], { status, reason });
+  if (result?.ok) return;
+  const { code, message } = result!.error;
+  if (code === "not_found") throw notFound("commission");
+  throw new AppError(
+    "invalid_transition",
+    code === "flagged" ? "It is flagged by now. Nothing was changed: review it here." : message,
+  );
+}
+
 function isOpen(row: Listed): boolean {
   return row.payout_id === null && (row.status === "pending" || row.status === "approved");
+}
+
+function isPending(row: Listed): boolean {
+  return row.status === "pending" && row.payout_id === null;
+}
+
+/** The buttons of a pending commission. One that is flagged or on hold is decided on its page, which shows why. */
+function Decide({ row, names, now }: { row: Listed; names: Names; now: string }) {
+  if (!isPending(row)) return null;
+  const partner = names.get(row.partner_id);
+  const of = (
+    <span class="visually-hidden"> {`${moneyText(row)} for ${partner ? partnerText(partner) : row.partner_id}`}</span>
+  );
+  if (row.flagged || (row.hold_until ?? "") > now) {
+    return (
+      <IfMay right="money">
+        <a href={`${AT}/${row.id}`}>Review{of}</a>
+      </IfMay>
+    );
+  }
+  return (
+    <IfMay right="money">
+      <span class="actions">
+        <button type="submit" formaction={`${AT}/${row.id}`} name="status" value="approved">
+          Approve{of}
+        </button>
+        <button type="submit" formaction={`${AT}/${row.id}`} name="status" value="rejected">
+          Reject{of}
+        </button>
+      </span>
+    </IfMay>
+  );
 }
 
 function Choose({ row }: { row: Listed }) {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { createManualCommission } from "../../../../core/commissions/commissions.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
 import { readPartnerNames, type PartnerName } from "../../../../core/partners/display-names.ts";
-import { listPartners } from "../../../../core/partners/partners.ts";
+import { listPartners } from "../../../../core/partners/partner-list.ts";
 import { SEARCHED_WORDS } from "../../../../domain/partner.ts";
 import { commissionCreate } from "../../../api/commissions.ts";
 import type { PageEnv } from "../../../session.ts";

@@ -1,10 +1,9 @@
 import { listEvents } from "../../../../core/events/events.ts";
 import type { AuditEvent } from "../../../../core/kernel/rows.ts";
 import { eventQuery } from "../../../queries.ts";
-import { partnerColumn, textColumn, type ListColumn, type ListOf } from "../../list.tsx";
+import { dateColumn, partnerColumn, textColumn, type ListColumn, type ListOf } from "../../list.tsx";
 import { countryText } from "../../locale.ts";
-import { When } from "../../parts/figures.tsx";
-import { RangeFields } from "../../parts/filter-fields.tsx";
+import { RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { listPage } from "../../list-page.tsx";
 
 const EVENTS = "/dashboard/events";
@@ -44,20 +43,12 @@ const LIST: ListOf<typeof clickQuery, Click> = {
   name: "clicks",
   label: "Clicks",
   query: clickQuery,
-  // The archive of clicks is read from its end.
-  reversible: false,
   async read(c, filter) {
     const { data, ...page } = await listEvents(c.var.ctx, { ...filter, type: "click" });
     return { ...page, data: data.map(clickOf) };
   },
   partnerOf: (click) => click.partner_id,
   columns: [
-    {
-      key: "when",
-      label: "When",
-      cell: (click) => <When at={click.created_at} />,
-      csv: { created_at: "created_at", event_id: "id" },
-    },
     partnerColumn(),
     textColumn("ref", "Reference"),
     addressColumn("landing", "Page"),
@@ -69,6 +60,10 @@ const LIST: ListOf<typeof clickQuery, Click> = {
       cell: ({ country }) => (country === null ? <span class="muted">–</span> : countryText(country)),
       csv: { country: "country" },
     },
+    {
+      ...dateColumn<Click, "created_at">("When", "created_at", { key: "when", isSorted: false }),
+      csv: { created_at: "created_at", event_id: "id" },
+    },
   ],
 };
 
@@ -77,7 +72,7 @@ export const clicks = listPage(LIST, {
   at: EVENTS,
   path: `${EVENTS}/clicks`,
   head: { lede: "Visitors who followed partners' links.", back: { href: EVENTS, label: "Events" } },
-  filter: () => <RangeFields />,
+  filter: RANGE_FIELDS,
   empty: {
     title: "No clicks yet",
     children: "Every visit through a partner's link appears here.",

@@ -4,17 +4,17 @@ import { NOT_CLICKS } from "../../../../core/kernel/event-counts.ts";
 import { withoutDetails } from "../../../../core/kernel/payout-details.ts";
 import type { AuditEvent } from "../../../../core/kernel/rows.ts";
 import { isFirstKey, type Actor, type Changes } from "../../../../domain/actor.ts";
-import { eventKind, type PayloadField, type PayloadText } from "../../../../domain/event.ts";
+import type { PayloadField } from "../../../../domain/event.ts";
 import { AUDIT_EVENT_TYPES, providerName, vendorNamed } from "../../../../providers/registry.ts";
 import { eventQuery } from "../../../queries.ts";
-import { ListTable, type ListOf } from "../../list.tsx";
-import { When } from "../../parts/figures.tsx";
-import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { dateColumn, ListTable, type ListOf, type Names } from "../../list.tsx";
+import { choice, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { roleMay } from "../../../../domain/member.ts";
 import { PAYOUT_METHODS } from "../../../../domain/partner.ts";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { nameText } from "../../parts/shown-name.ts";
 import { listPage } from "../../list-page.tsx";
+import { whatText } from "./what.tsx";
 
 const AT = "/dashboard/events";
 
@@ -27,25 +27,24 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
   name: "events",
   label: "Events",
   query: eventsQuery,
-  // The log is read from its end.
-  reversible: false,
   read: async (c, filter) => {
     const page = await listEvents(c.var.ctx, { ...filter, type: filter.type ?? NOT_CLICKS });
     const { member } = c.var.session;
     return member && roleMay(member.role, "details") ? page : { ...page, data: page.data.map(withoutDetails) };
   },
+  partnerOf: ({ payload }) => (typeof payload["partner_id"] === "string" ? payload["partner_id"] : null),
   columns: [
     {
-      key: "when",
-      label: "When",
-      cell: (event) => <When at={event.created_at} />,
-      csv: { created_at: "created_at", event_id: "id" },
-    },
-    {
-      key: "type",
-      label: "Type",
-      cell: (event) => <code class="whole">{event.type}</code>,
-      csv: { type: "type" },
+      key: "what",
+      label: "What",
+      grow: true,
+      cell: (event, names) => <What event={event} names={names} />,
+      csv: {
+        event_id: "id",
+        type: "type",
+        payload: (event) => JSON.stringify(event.payload),
+        changes: (event) => (event.changes ? JSON.stringify(event.changes) : null),
+      },
     },
     {
       key: "who",
@@ -53,16 +52,7 @@ const LIST: ListOf<typeof eventsQuery, AuditEvent> = {
       cell: (event) => <Who event={event} />,
       csv: { actor: (event) => event.actor?.type ?? null, actor_name: (event) => event.actor?.name ?? null },
     },
-    {
-      key: "what",
-      label: "What",
-      grow: true,
-      cell: (event) => <What event={event} />,
-      csv: {
-        payload: (event) => JSON.stringify(event.payload),
-        changes: (event) => (event.changes ? JSON.stringify(event.changes) : null),
-      },
-    },
+    dateColumn("When", "created_at", { key: "when", isSorted: false }),
   ],
 };
 
@@ -77,18 +67,13 @@ export const events = listPage(LIST, {
       </a>
     ),
   },
-  filter: () => (
-    <>
-      <Choice name="type" label="Type" among={TYPES} text={typeText} />
-      <RangeFields />
-    </>
-  ),
+  filter: [choice("type", "Type", TYPES, typeText), ...RANGE_FIELDS],
   empty: {
     title: "Nothing has happened yet",
     children: "Payments, commissions and all of your changes appear here.",
   },
   rows: (shown) => (
-    <ListTable list={LIST} shown={shown} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
+    <ListTable list={LIST} shown={shown} path={AT} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
   ),
 });
 
@@ -125,7 +110,7 @@ const ACTORS: Record<Actor["type"], string> = {
   visitor: "Visitor",
 };
 
-function Who({ event: { actor } }: { event: AuditEvent }) {
+export function Who({ event: { actor } }: { event: Pick<AuditEvent, "actor"> }) {
   if (!actor) return <span class="muted">not recorded</span>;
   const name = nameOf(actor);
   return (
@@ -149,11 +134,13 @@ function nameOf(actor: Actor): string | null {
   return isFirstKey(actor) ? `…${name}` : nameText(name) || actor.id;
 }
 
-function What({ event: { payload, id, type, changes } }: { event: AuditEvent }) {
+function What({ event, names }: { event: AuditEvent; names: Names }) {
+  const { payload, id, type, changes } = event;
   return (
     <details>
       <summary>
-        {summaryOf(payload) || eventKind(type).text}
+        <bdi>{whatText(event, names.get(String(payload["partner_id"])))}</bdi>
+        <code class="second">{type}</code>
         <span class="visually-hidden">, details of {id}</span>
       </summary>
       {changes ? <Changed changes={changes} /> : null}
@@ -193,55 +180,4 @@ function Links({ event: { payload } }: { event: AuditEvent }) {
       })}
     </span>
   );
-}
-
-/** Payload texts by importance; false: only the whole payload shows it. */
-const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
-  slug: true,
-  base: false,
-  code: true,
-  ref: true,
-  landing: true,
-  sub: true,
-  country: true,
-  name: true,
-  url: true,
-  event_type: true,
-  format: true,
-  list: true,
-  outcome: true,
-  status: true,
-  email: true,
-  role: true,
-  device: true,
-  reason: true,
-  apply_from: true,
-  referrer: false,
-  provider: false,
-  currency: false,
-  starts_at: false,
-  ends_at: false,
-  kind: false,
-  method: false,
-  reference: false,
-  failure_code: false,
-  event: false,
-  action_type: false,
-  description: false,
-  failing_since: false,
-  expires_at: false,
-  last4: false,
-  actor: false,
-  check: false,
-  subject: false,
-  what: false,
-};
-
-/** The three most important texts of the payload. */
-function summaryOf(payload: Record<string, unknown>): string {
-  const fields = Object.entries(IN_SUMMARY).flatMap(([field, isShown]) => {
-    const value = payload[field];
-    return isShown && typeof value === "string" && value !== "" ? [value] : [];
-  });
-  return fields.slice(0, 3).join(", ");
 }

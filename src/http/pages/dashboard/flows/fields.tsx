@@ -47,7 +47,7 @@ export function FlowFields({ values, choices, currency, isNew, sentences, focus 
       {hasProduct(conditions) ? (
         <SelectField
           name="base"
-          label="What counts"
+          label="Commission base"
           options={FLOW_BASES.map((value) => ({ value, label: BASE_TEXTS[value] }))}
         />
       ) : null}

@@ -144,10 +144,10 @@ function savedTexts({ active, event }: Flow): Record<Saved, string> {
     const off = "It is switched off.";
     return { added: `The flow was added. ${off}`, saved: `Saved. ${off}`, applied: FLASH.partners.applied };
   }
-  const decides = `It decides ${EVENT_TEXTS[event].of} from now on`;
+  const applies = `Applies to new ${EVENT_TEXTS[event].name}s only.`;
   return {
-    added: `The flow was added. ${decides}.`,
-    saved: `Saved. ${decides}; earlier decisions stay.`,
+    added: `The flow was added. ${applies}`,
+    saved: `Saved. ${applies}`,
     applied: FLASH.partners.applied,
   };
 }
@@ -172,7 +172,7 @@ async function save(
   if (!parsed.ok) return editPage(c, { flow, values, choices, shown, problems: parsed.problems });
   try {
     const { apply_from, ...typed } = parsed.value;
-    const rule = { flow: typed, ...(flow ? { flow_id: flow.id } : {}) };
+    const rule = flow ? { flow: typed, flow_id: flow.id } : await newRule(c, typed, fields);
     if (isPreview(fields) && apply_from !== undefined) {
       const subject = `Apply “${typed.name}”`;
       return await previewPage(c, { at: AT, action: addressOf(flow), fields, subject, rule, apply_from });
@@ -214,6 +214,12 @@ async function newFlowsOf(c: Context<PageEnv>, first: Omit<Input, "apply_from">,
   const later = inputs.length > 1 ? flowProblem(inputs[1]!) : null;
   if (later) throw new WrongForm(later.path === "action_value" ? "then_value" : later.path, later.message);
   return inputs;
+}
+
+/** The simulator's input for all flows that the form of a new one makes. */
+async function newRule(c: Context<PageEnv>, first: Omit<Input, "apply_from">, fields: FormFields) {
+  const [flow, ...further] = await newFlowsOf(c, first, fields);
+  return { flow: flow!, further };
 }
 
 async function choicesOf(c: Context<PageEnv>): Promise<Choices> {
@@ -346,7 +352,7 @@ function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }:
   const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
   const actions = (
     <a class="button" href={addressOf(flow)}>
-      All of the flow
+      Edit flow
     </a>
   );
   return framed(
@@ -379,7 +385,7 @@ function textsOf(shown: ShownSimulation) {
     none: "There are no payments to test it on yet",
     same: `It would not have changed any of the last ${looked}`,
     summary: `Of the last ${looked}, ${countText(count)} would have earned a different amount. ${bounds}`,
-    changed: "Payments under another rule",
+    changed: "Affected payments",
     before: "As it was",
     after: "With this flow",
   };

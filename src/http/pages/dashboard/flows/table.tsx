@@ -58,7 +58,7 @@ export function FlowTable({ flows: shown, program, names, problems, moved }: Flo
         </Form>
       ) : null}
       <Table
-        label="Flows in the order in which they are tried"
+        label="Flows in order"
         columns={[
           ...(canOrder ? [{ label: "Order", hidden: true }] : []),
           { label: "Flow", grow: true },

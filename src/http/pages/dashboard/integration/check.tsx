@@ -20,6 +20,7 @@ import { When } from "../../parts/figures.tsx";
 import { Field, Form } from "../../parts/form.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { sentFields } from "../../act.ts";
+import { providerSettings } from "../settings/tabs.tsx";
 
 const AT = "/dashboard/integration";
 
@@ -118,7 +119,7 @@ async function checkPage(c: Context<PageEnv>, { url, found, problems, status }: 
           <ConnectionState program={program} provider={provider} />
           {connectionOf(program, provider.name).webhook_secret === null ? (
             <p>
-              <a href={`/dashboard/settings#${provider.name}`}>Connect {providerName(provider.name)}</a>
+              <a href={providerSettings(provider.name)}>Connect {providerName(provider.name)}</a>
             </p>
           ) : null}
         </section>

@@ -6,6 +6,7 @@ import { plural, When } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { READ_TROUBLE_TEXTS } from "../../parts/words.ts";
 import { providerName } from "../../../../providers/registry.ts";
+import { providerSettings } from "../settings/tabs.tsx";
 
 /** Unreadable events of the list, each with its problem and the time of the next attempt. */
 function NotTakenIn({ unparsable, provider }: { unparsable: readonly Unparsable[]; provider: Vendor }) {
@@ -41,7 +42,7 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
     return (
       <p class="muted">
         With an API key of {providerName(provider.name)} we find events whose webhooks were lost.{" "}
-        <a href={`/dashboard/settings#${provider.name}`}>Settings</a>
+        <a href={providerSettings(provider.name)}>Settings</a>
       </p>
     );
   }

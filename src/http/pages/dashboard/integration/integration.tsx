@@ -86,7 +86,7 @@ function integrationPage(c: Context<PageEnv>, pressed: (ActionResult & { provide
       {program.domain === null ? (
         <Notice tone="warn">
           <p>
-            Your domain is not set yet, so links below are examples. <a href="/dashboard/settings#program">Set it</a>
+            Your domain is not set yet, so links below are examples. <a href="/dashboard/settings">Set it</a>
           </p>
         </Notice>
       ) : null}
@@ -173,7 +173,7 @@ function ApiCard({ program, origin }: { program: Program; origin: string }) {
       <CopyBlock label="Your own sale" text={saleSnippet(origin, EXAMPLE_SLUG)} />
       <p class="muted">
         The key ends in <code>{program.api_key_last4}</code>. Use it on your server only. Lost it?{" "}
-        <a href="/dashboard/settings#api-key">Create a new one</a>
+        <a href="/dashboard/settings/keys">Create a new one</a>
       </p>
     </section>
   );

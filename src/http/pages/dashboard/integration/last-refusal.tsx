@@ -1,4 +1,4 @@
-import { openRefusalOf, refusalsOf } from "../../../../core/inbound/refusals.ts";
+import { isOfRemovedSecret, openRefusalOf, refusalsOf } from "../../../../core/inbound/refusals.ts";
 import type { Program } from "../../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../../domain/provider-name.ts";
 import { isMaybeListed } from "../../../../domain/refusal.ts";
@@ -10,7 +10,7 @@ import { providerName } from "../../../../providers/registry.ts";
 /** A provider's last refused delivery with reason and remedy; not highlighted once verified events follow. */
 export function LastRefusal({ program, provider }: { program: Program; provider: VendorName }) {
   const { refused, last_refusal } = refusalsOf(program, provider);
-  if (last_refusal === null) return null;
+  if (last_refusal === null || isOfRemovedSecret(program, provider, last_refusal)) return null;
   const isOver = openRefusalOf(program, provider) === null;
   const { why, help } = REFUSAL_TEXTS[last_refusal.reason];
   const isListed = isMaybeListed(last_refusal.reason);

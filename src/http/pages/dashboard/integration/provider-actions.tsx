@@ -9,6 +9,7 @@ import type { Problems } from "../../forms.ts";
 import { Field, Form } from "../../parts/form.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { providerName } from "../../../../providers/registry.ts";
+import { providerSettings } from "../settings/tabs.tsx";
 
 const AT = "/dashboard/integration";
 
@@ -67,13 +68,13 @@ export function ProviderActions({ program, provider, result }: ProviderActionsPr
           <Field
             name="since"
             id={`${name}-since`}
-            label="Read back to"
+            label="Sync since"
             type="date"
             problems={problems && { ...problems, fields: { [`${name}-since`]: problems.fields["since"] ?? "" } }}
             hint="Default: one hour before the last complete sync. At most 30 days back."
           />
           <div class="actions">
-            <button type="submit">Read the list of events now</button>
+            <button type="submit">Sync events now</button>
           </div>
         </Form>
       )}
@@ -132,7 +133,7 @@ function Result({ program, provider, result }: ProviderActionsProps & { result: 
         <p>
           The provider does not show its signing secret again, so we cannot compare it with the stored one. If
           deliveries are refused for their signature,{" "}
-          <a href={`/dashboard/settings#${provider.name}`}>remove the stored secret</a> and add our address again.
+          <a href={providerSettings(provider.name)}>remove the stored secret</a> and add our address again.
         </p>
       ) : null}
       {notes.includes("test") ? <p>This is a test-mode API key: it only gets test events.</p> : null}
@@ -154,7 +155,7 @@ function ReadResult({ program, provider }: { program: Program; provider: Vendor 
     <Notice tone="good">
       <p>
         {is_reading ? "Part of the list is read. The rest follows within minutes." : "The whole list is read."}{" "}
-        <a href={`${AT}#checkout-${provider.name}`}>Look again</a>
+        <a href={`${AT}#checkout-${provider.name}`}>Refresh</a>
       </p>
     </Notice>
   );

@@ -63,7 +63,7 @@ interface ProviderSecretsProps {
 
 /** One provider: the state of the connection, its secrets, the address and events for its side. */
 export function ProviderSecrets({ program, origin, provider, now, problems }: ProviderSecretsProps) {
-  const { webhook_secret, api_key, last_event_at: last } = connectionOf(program, provider.name);
+  const { webhook_secret, api_key } = connectionOf(program, provider.name);
   const isSet = webhook_secret !== null;
   return (
     <>
@@ -76,10 +76,7 @@ export function ProviderSecrets({ program, origin, provider, now, problems }: Pr
           isSet={isSet}
           problems={problems}
         />
-        <details open={last === null ? true : undefined}>
-          <summary>Webhook address and events</summary>
-          <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
-        </details>
+        <ProviderWebhook program={program} origin={origin} provider={provider} now={now} />
       </div>
       {provider.secrets.api_key === undefined ? null : (
         <div class="spaced">

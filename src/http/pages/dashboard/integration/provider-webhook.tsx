@@ -4,7 +4,7 @@ import { seenTypes } from "../../../../core/kernel/seen-types.ts";
 import { webhookUrl } from "../../../../domain/webhook-url.ts";
 import type { Vendor, WantedEvent } from "../../../../providers/provider.ts";
 import { CopyLine } from "../../parts/copy.tsx";
-import { When } from "../../parts/figures.tsx";
+import { plural, When } from "../../parts/figures.tsx";
 import { providerName } from "../../../../providers/registry.ts";
 import { sharedText } from "./provider-actions.tsx";
 
@@ -34,16 +34,29 @@ export function ProviderWebhook({ program, origin, provider, now }: ProviderWebh
       <p class="muted">
         Does another program here use the same account at {providerName(provider.name)}? {sharedText(provider)}
       </p>
-      <p>Select these events:</p>
-      <Events events={needed} seen={seen} />
-      <p>And these, to count refunds and late payments:</p>
-      <Events events={better} seen={seen} />
-      {seen === null ? null : (
-        <p class="muted">
-          A type without a date did not arrive in 30 days: nothing of the kind happened, or it is not selected at the
-          provider.
-        </p>
-      )}
+      <div class="copy-all">
+        <details>
+          <summary>{plural(needed.length + better.length, "event")} to select</summary>
+          <Events events={needed} seen={seen} />
+          <p>These count refunds and late payments:</p>
+          <Events events={better} seen={seen} />
+          {seen === null ? null : (
+            <p class="muted">
+              A type without a date did not arrive in 30 days: nothing of the kind happened, or it is not selected at
+              the provider.
+            </p>
+          )}
+        </details>
+        <button
+          type="button"
+          class="quiet"
+          data-copy={[...needed, ...better].map(({ type }) => type).join("\n")}
+          hidden
+          aria-label={`Copy all events for ${providerName(provider.name)}`}
+        >
+          Copy all
+        </button>
+      </div>
       {unused.length === 0 ? null : (
         <p class="muted">
           These arrive too but are not needed:{" "}

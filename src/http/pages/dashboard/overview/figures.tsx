@@ -1,76 +1,121 @@
-import type { Overview, Standing } from "../../../../core/overview/overview.ts";
-import { type Days, instantsOf } from "../../../../core/overview/days.ts";
-import type { Program } from "../../../../core/kernel/rows.ts";
-import { amountOf, compareCurrencies } from "../../../../domain/amount.ts";
-import { addUp } from "../../../../domain/money.ts";
-import { changeText, Count, countText, Money, shareText, Stat } from "../../parts/figures.tsx";
-import { Table } from "../../parts/table.tsx";
+import type { Child } from "../../../jsx.ts";
+import type { CurrencyFigures, MoneyFigure, Overview, Standing } from "../../../../core/overview/overview.ts";
+import { daysOf, instantsOf } from "../../../../core/overview/days.ts";
+import { amountOf } from "../../../../domain/amount.ts";
+import { addUp, cents } from "../../../../domain/money.ts";
+import { beforeText, changeText, Count, countText, Money, moneyText, shareText, Stat } from "../../parts/figures.tsx";
+import { Trend } from "../../parts/plot.tsx";
+import { ActionLink } from "../../rights.tsx";
 
-/** The partners' money by state, a row for each currency. */
-export function MoneyTable({ overview, program }: { overview: Overview; program: Program }) {
-  const { earned, standing } = overview;
-  const currencies = [...new Set([program.currency, ...[...earned, ...standing].map(({ currency }) => currency)])];
-  const at = (account: Standing["account"], currency: string) => {
+interface FiguresProps {
+  overview: Overview;
+  money: CurrencyFigures;
+  /** The scope of the counts, if the amounts are those of one of several currencies. */
+  counted: string | undefined;
+}
+
+/** The four figures of the first row, each beside the previous days. */
+export function Figures({ overview, money, counted }: FiguresProps) {
+  const { now, before } = overview;
+  const amount = (title: string, figure: MoneyFigure) => {
+    const format = (value: MoneyFigure["now"]) => moneyText(amountOf(money, value));
+    return (
+      <Figure
+        title={title}
+        value={<Money of={amountOf(money, figure.now)} />}
+        before={beforeText(
+          daysOf(overview.days).length,
+          format(figure.before),
+          changeText(Number(figure.now), Number(figure.before)),
+        )}
+        trend={<Trend points={figure.days} />}
+      />
+    );
+  };
+  const count = (title: string, of: "sales" | "clicks") => (
+    <Figure
+      title={
+        <>
+          {title}
+          {counted === undefined ? null : <span class="small"> ({counted})</span>}
+        </>
+      }
+      value={<Count of={now[of]} />}
+      before={beforeText(daysOf(overview.days).length, countText(before[of]), changeText(now[of], before[of]))}
+      trend={<Trend points={overview[of].map(({ day, value }) => ({ day, value: cents(value) }))} />}
+    />
+  );
+  return (
+    <dl class="figures">
+      {amount("Revenue", money.revenue)}
+      {amount("Commissions", money.commissions)}
+      {count("Sales", "sales")}
+      {count("Clicks", "clicks")}
+    </dl>
+  );
+}
+
+interface FigureProps {
+  title: Child;
+  value: Child;
+  before: string;
+  trend: Child;
+}
+
+function Figure({ title, value, before, trend }: FigureProps) {
+  return (
+    <div class="figure">
+      <dt>{title}</dt>
+      <dd>
+        <span class="stat-value">{value}</span>
+        <span class="stat-note">{before}</span>
+        {trend}
+      </dd>
+    </div>
+  );
+}
+
+/** The partners' money that is not paid yet, in one currency. */
+export function MoneyOnItsWay({ overview: { standing }, currency }: { overview: Overview; currency: string }) {
+  const at = (account: Standing["account"]) => {
     const own = standing.filter((row) => row.account === account && row.currency === currency);
     return <Money of={amountOf({ currency }, addUp(own.map(({ amount_cents }) => amount_cents)))} />;
   };
   return (
-    <section class="card flush">
-      <h2>Money</h2>
-      <Table
-        label="Money by currency"
-        columns={[
-          { label: "Currency" },
-          { label: "Commissions in this period", align: "end", named: true },
-          { label: "Before", align: "end", named: true },
-          { label: "Pending now", align: "end", named: true },
-          { label: "Approved, not yet in a payout", align: "end", named: true },
-          { label: "In open payouts", align: "end", named: true },
-        ]}
-        rows={currencies
-          .toSorted((a, b) => compareCurrencies(a, b, program.currency))
-          .map((currency) => {
-            const { now, before } = earned.find((row) => row.currency === currency) ?? {
-              now: addUp([]),
-              before: addUp([]),
-            };
-            return [
-              currency,
-              <Money of={amountOf({ currency }, now)} />,
-              <span>
-                <Money of={amountOf({ currency }, before)} />
-                <span class="second">{changeText(Number(now), Number(before))}</span>
-              </span>,
-              at("pending", currency),
-              at("payable", currency),
-              at("in_payout", currency),
-            ];
-          })}
-      />
+    <section class="card flush money-to-pay">
+      <h2>Money to pay</h2>
+      <dl class="stats">
+        <Stat label="Pending" value={at("pending")} note={<a href="/dashboard/commissions?status=pending">Review</a>} />
+        <Stat
+          label="Ready to pay"
+          value={at("payable")}
+          note={<ActionLink href="/dashboard/payouts/new">Prepare</ActionLink>}
+        />
+        <Stat label="In open payouts" value={at("in_payout")} note={<a href="/dashboard/payouts">Payouts</a>} />
+      </dl>
     </section>
   );
 }
 
-/** The funnel from click to sale, with each step's share and previous value. */
-export function Steps({ overview: { now, before }, days }: { overview: Overview; days: Days }) {
+/** The steps between a click and a sale, each with its share. */
+export function Steps({ overview }: { overview: Overview }) {
+  const { now, before, days } = overview;
   const leads = new URLSearchParams({ credited: "true", ...instantsOf(days) }).toString();
-  const note = (count: number, earlier: number, ...shares: string[]) => (
+  const share = (part: number, whole: number, of: string) => (whole === 0 ? [] : [`${shareText(part, whole)} ${of}`]);
+  const note = (of: "leads" | "customers", ...shares: string[]) => (
     <>
-      {shares.map((share) => (
-        <span class="stat-line">{share}</span>
+      {shares.map((text) => (
+        <span class="stat-line">{text}</span>
       ))}
       <span class="stat-line">
-        {countText(earlier)} before{earlier === 0 ? "" : `, ${changeText(count, earlier)}`}
+        {beforeText(daysOf(overview.days).length, countText(before[of]), changeText(now[of], before[of]))}
       </span>
     </>
   );
-  const share = (part: number, whole: number, of: string) => (whole === 0 ? [] : [`${shareText(part, whole)} ${of}`]);
-  const ofClicks = (count: number) => share(count, now.clicks, "of clicks");
   return (
     <section class="card flush">
       <h2>From click to sale</h2>
       <dl class="stats">
-        <Stat label="Clicks" value={<Count of={now.clicks} />} note={note(now.clicks, before.clicks)} />
         <Stat
           label="Leads"
           value={
@@ -78,33 +123,21 @@ export function Steps({ overview: { now, before }, days }: { overview: Overview;
               <Count of={now.leads} />
             </a>
           }
-          note={note(now.leads, before.leads, ...ofClicks(now.leads))}
+          note={note("leads", ...share(now.leads, now.clicks, "of clicks"))}
         />
         <Stat
           label="New customers"
           value={<Count of={now.customers} />}
           note={note(
-            now.customers,
-            before.customers,
-            ...ofClicks(now.customers),
-            ...share(now.customers, now.leads, "of leads"),
-          )}
-        />
-        <Stat
-          label="Sales"
-          value={<Count of={now.sales} />}
-          note={note(
-            now.sales,
-            before.sales,
-            ...ofClicks(now.sales),
-            ...share(now.customers, now.sales, "by new customers"),
+            "customers",
+            ...share(now.customers, now.clicks, "of clicks"),
+            // Not every customer was a lead.
+            ...(now.customers <= now.leads ? share(now.customers, now.leads, "of leads") : []),
+            ...share(now.customers, now.sales, "of sales"),
           )}
         />
       </dl>
-      <p class="table-note">
-        A lead is a reported sign-up. A new customer is a customer's first sale through a partner; renewals and further
-        purchases count as sales. Not every customer was a lead first.
-      </p>
+      <p class="table-note">A lead is a reported sign-up, a new customer a first sale through a partner.</p>
     </section>
   );
 }

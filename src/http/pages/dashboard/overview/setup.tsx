@@ -5,6 +5,8 @@ import { When } from "../../parts/figures.tsx";
 import type { Program } from "../../../../core/kernel/rows.ts";
 import type { VendorName } from "../../../../domain/provider-name.ts";
 import { providerName, VENDOR_NAMES } from "../../../../providers/registry.ts";
+import { InviteForm } from "../partners/fields.tsx";
+import { providerSettings } from "../settings/tabs.tsx";
 
 interface Step {
   title: string;
@@ -14,9 +16,16 @@ interface Step {
   optional?: boolean;
 }
 
+interface SetupProps {
+  program: Program;
+  seen: SetupSeen;
+  /** Whether the list is alone on the page, so that partners are invited here. */
+  isNew: boolean;
+}
+
 /** The remaining steps of a new program; each ticks itself when the service sees its result. */
-export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) {
-  const steps = stepsOf(program, seen);
+export function Setup({ program, seen, isNew }: SetupProps) {
+  const steps = stepsOf(program, seen, isNew);
   const open = steps.filter(({ done, optional }) => !done && !optional);
   const done = steps.filter((step) => step.done).length;
   const list = (
@@ -52,7 +61,7 @@ export function Setup({ program, seen }: { program: Program; seen: SetupSeen }) 
   );
 }
 
-function stepsOf(program: Program, seen: SetupSeen): Step[] {
+function stepsOf(program: Program, seen: SetupSeen, isNew: boolean): Step[] {
   // Sales that the owner's server reports need no provider.
   const connected = seen.payments || VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
   return [
@@ -61,7 +70,7 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
       done: program.domain !== null,
       body: program.domain ?? (
         <>
-          Partners' links lead to it. <a href="/dashboard/settings#program">Open settings</a>
+          Partners' links lead to it. <a href="/dashboard/settings">Open settings</a>
         </>
       ),
     },
@@ -82,11 +91,16 @@ function stepsOf(program: Program, seen: SetupSeen): Step[] {
     {
       title: "Add a partner",
       done: seen.partners,
-      body: seen.partners ? (
-        <a href="/dashboard/partners">See your partners</a>
-      ) : (
+      body: (
         <>
-          <a href="/dashboard/partners/new">Add one</a> or <a href="/dashboard/partners/import">import a list</a>.
+          {seen.partners ? (
+            <a href="/dashboard/partners">See your partners</a>
+          ) : (
+            <>
+              <a href="/dashboard/partners/new">Add one</a>, or <a href="/dashboard/partners/import">import a list</a>.
+            </>
+          )}
+          {isNew ? <InviteForm /> : null}
         </>
       ),
     },
@@ -154,12 +168,12 @@ function providerStep(program: Program, provider: VendorName, connected: boolean
       ) : isSet ? (
         <>
           The signing secret is set. Waiting for the first event.{" "}
-          <a href={`/dashboard/settings#${provider}`}>Webhook address</a>
+          <a href={providerSettings(provider)}>Webhook address</a>
         </>
       ) : (
         <>
           Paste its signing secret, and enter our webhook address there. One provider is enough.{" "}
-          <a href={`/dashboard/settings#${provider}`}>Open settings</a>
+          <a href={providerSettings(provider)}>Open settings</a>
         </>
       ),
   };

@@ -4,99 +4,98 @@ import { NO_REFERRER } from "../../../../core/kernel/click-sources.ts";
 import type { Overview, TopPartner } from "../../../../core/overview/overview.ts";
 import type { CodeStats } from "../../../../core/partners/code-stats.ts";
 import { amountOf } from "../../../../domain/amount.ts";
+import { InviteForm } from "../partners/fields.tsx";
 import { COMMISSIONS } from "../commissions/columns.tsx";
 import { countryText, currentLocale } from "../../locale.ts";
 import { Count, Money } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { ShareBar } from "../../parts/plot.tsx";
 import { spanText } from "../../parts/spans.tsx";
-import { Empty, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
 import { instantsOf } from "../../../../core/overview/days.ts";
 
-/** The partners with the highest earnings, a list for each currency; each links to its commissions. */
-export function TopPartners({ overview: { top, days } }: { overview: Overview }) {
-  const currencies = [...Map.groupBy(top, ({ currency }) => currency)];
+interface TopPartnersProps {
+  overview: Overview;
+  currency: string;
+  /** The currencies of the sales, if there are several. */
+  counted: string | undefined;
+}
+
+/** The partners with the highest revenue in one currency; each links to its commissions. The next one is invited here. */
+export function TopPartners({ overview: { top, days }, currency, counted }: TopPartnersProps) {
+  const rows = top.filter((row) => row.currency === currency);
   const href = ({ partner_id }: TopPartner) =>
     `${COMMISSIONS}?${new URLSearchParams({ partner_id, ...instantsOf(days) }).toString()}`;
-  if (currencies.length === 0) {
-    return (
-      <section class="card flush">
-        <h2>Top partners</h2>
-        <Empty title={`No commissions in ${spanText(days)}`}>
-          They appear with the first payment that belongs to a partner.
-        </Empty>
-      </section>
-    );
-  }
+  const most = Math.max(...rows.map((row) => Number(row.revenue_cents)), 0);
   return (
-    <>
-      {currencies.map(([currency, rows]) => {
-        const title = currencies.length === 1 ? "Top partners" : `Top partners in ${currency}`;
-        const most = Math.max(...rows.map((row) => Number(row.amount_cents)), 0);
-        return (
-          <section class="card flush">
-            <h2>{title}</h2>
-            <Table
-              label={`${title} of ${spanText(days)} by commission`}
-              columns={[
-                { label: "Partner", grow: true },
-                { label: "Clicks", align: "end" },
-                { label: "Sales", align: "end" },
-                { label: "Earned", align: "end" },
-              ]}
-              rows={rows.map((row) => [
-                <span>
-                  <a href={href(row)}>{partnerText(row)}</a>
-                  <span class="second">{row.slug}</span>
-                </span>,
-                <Count of={row.clicks} />,
-                <Count of={row.sales} />,
-                <>
-                  <Money of={row} />
-                  <ShareBar value={Number(row.amount_cents)} of={most} />
-                </>,
-              ])}
-            />
-          </section>
-        );
-      })}
-    </>
+    <section class="card flush top-partners">
+      <div class="card-head">
+        <h2>Top partners</h2>
+        <a href="/dashboard/partners">All partners</a>
+      </div>
+      {counted === undefined || rows.length === 0 ? null : <p class="inset muted small">Sales of {counted}</p>}
+      {rows.length === 0 ? (
+        <p class="inset muted">No sales in {spanText(days)}.</p>
+      ) : (
+        <Table
+          label={`Top partners of ${spanText(days)} by revenue in ${currency}`}
+          columns={[
+            { label: "Partner", grow: true },
+            { label: "Clicks", align: "end" },
+            { label: "Sales", align: "end" },
+            { label: "Revenue", align: "end" },
+          ]}
+          rows={rows.map((row) => [
+            <span>
+              <a href={href(row)}>{partnerText(row)}</a>
+              <span class="second">{row.slug}</span>
+            </span>,
+            <Count of={row.clicks} />,
+            <Count of={row.sales} />,
+            <>
+              <Money of={amountOf(row, row.revenue_cents)} />
+              <span class="second">
+                <Money of={amountOf(row, row.amount_cents)} /> earned
+              </span>
+              <ShareBar value={Number(row.revenue_cents)} of={most} />
+            </>,
+          ])}
+        />
+      )}
+      <div class="inset after">
+        <InviteForm />
+      </div>
+    </section>
   );
 }
 
-/** The promotion codes with the most revenue, a list for each currency; each links to the codes of its partner. */
-export function TopCodes({ overview: { codes, days } }: { overview: Overview }) {
-  const currencies = [...Map.groupBy(codes, ({ currency }) => currency)];
+/** The promotion codes with the most revenue in one currency; each links to the codes of its partner. */
+export function TopCodes({ overview: { codes, days }, currency }: { overview: Overview; currency: string }) {
+  const rows = codes.filter((row) => row.currency === currency);
   const query = new URLSearchParams({ ...days }).toString();
   const href = ({ partner_id }: CodeStats) => `/dashboard/partners/${partner_id}/codes?${query}`;
+  if (rows.length === 0) return null;
   return (
-    <>
-      {currencies.map(([currency, rows]) => {
-        const title = currencies.length === 1 ? "Top codes" : `Top codes in ${currency}`;
-        return (
-          <section class="card flush">
-            <h2>{title}</h2>
-            <Table
-              label={`${title} of ${spanText(days)} by revenue`}
-              columns={[
-                { label: "Code", grow: true },
-                { label: "Sales", align: "end" },
-                { label: "Earned", align: "end" },
-                { label: "Revenue", align: "end" },
-              ]}
-              rows={rows.map((row) => [
-                <a href={href(row)}>
-                  <code>{row.code}</code>
-                </a>,
-                <Count of={row.sales} />,
-                <Money of={amountOf(row, row.earned_cents)} />,
-                <Money of={amountOf(row, row.revenue_cents)} />,
-              ])}
-            />
-          </section>
-        );
-      })}
-    </>
+    <section class="card flush">
+      <h2>Top codes</h2>
+      <Table
+        label={`Top codes of ${spanText(days)} by revenue in ${currency}`}
+        columns={[
+          { label: "Code", grow: true },
+          { label: "Sales", align: "end" },
+          { label: "Earned", align: "end" },
+          { label: "Revenue", align: "end" },
+        ]}
+        rows={rows.map((row) => [
+          <a href={href(row)}>
+            <code>{row.code}</code>
+          </a>,
+          <Count of={row.sales} />,
+          <Money of={amountOf(row, row.earned_cents)} />,
+          <Money of={amountOf(row, row.revenue_cents)} />,
+        ])}
+      />
+    </section>
   );
 }
 

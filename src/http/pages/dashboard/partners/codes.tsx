@@ -60,7 +60,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
   const done = { given: FLASH.codes[partner.status], ...FLASH.partner_codes };
   return framed(
     c,
-    { title: `Codes of ${partnerText(partner)}`, at: PARTNERS, problems: sent?.problems, done, head },
+    { title: `Codes of ${partnerText(partner)}`, at: PARTNERS, problems: sent?.problems, done, head, utcDays: true },
     <>
       <Spans at={at} days={days} now={c.var.now} />
       <section class="card flush">
@@ -83,7 +83,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
         />
         <Field
           name="provider_code_id"
-          label="Its id at the provider"
+          label="Provider's id"
           maxlength={255}
           hint="The id of the promotion code, coupon or discount. Without it we use the provider's events."
         />
@@ -104,7 +104,7 @@ function CodeTable({ codes, at }: { codes: readonly Listed[]; at: string }) {
   return (
     <Table
       label="Codes"
-      columns={[{ label: "Code" }, { label: "Provider" }, { label: "Given" }, { label: "Remove", hidden: true }]}
+      columns={[{ label: "Code" }, { label: "Provider" }, { label: "Assigned" }, { label: "Remove", hidden: true }]}
       rows={codes.map((code) => [
         <code>{code.code}</code>,
         <span>

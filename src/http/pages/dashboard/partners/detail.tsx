@@ -1,15 +1,17 @@
+import { slugKey } from "../../../../domain/partner.ts";
 import type { PartnerOverview } from "../../../../core/overview/overview.ts";
 import type { Group, Partner, Program } from "../../../../core/kernel/rows.ts";
 import type { CurrencyStats } from "../../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../../domain/amount.ts";
+import { iso } from "../../../../lib/time.ts";
 import { PageHead } from "../../layout.tsx";
 import { CopyLine } from "../../parts/copy.tsx";
-import { ActionButton } from "../../parts/form.tsx";
+import { ActionButton, Form } from "../../parts/form.tsx";
+import { Menu } from "../../parts/menu.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { CountPlot, MoneyPlots, countOf } from "../../parts/plot.tsx";
-import { UtcDays } from "../../parts/spans.tsx";
 import { referralLink, redirectLink } from "../../parts/snippets.ts";
 import { Facts } from "../../parts/table.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
@@ -22,9 +24,14 @@ interface PartnerDetailProps {
   group: Group;
   stats: readonly CurrencyStats[];
   clicks: number;
+  /** Every slug that leads to the partner, in lower case. */
+  slugs: readonly string[];
   overview: PartnerOverview;
   program: Program;
   origin: string;
+  now: number;
+  /** Whether the request before sent the invitation. */
+  isInvitedNow: boolean;
 }
 
 const STATUS_TEXTS = {
@@ -37,7 +44,8 @@ const STATUS_TEXTS = {
 type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
 
 /** A partner: results, contact and payout details. */
-export function PartnerDetail({ partner, group, stats, clicks, overview, program, origin }: PartnerDetailProps) {
+export function PartnerDetail(props: PartnerDetailProps) {
+  const { partner, group, stats, slugs, clicks, overview, program, origin, now, isInvitedNow } = props;
   const sum = (...fields: SummedField[]) =>
     sumUp(
       stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
@@ -53,13 +61,14 @@ export function PartnerDetail({ partner, group, stats, clicks, overview, program
           </>
         }
         back={{ href: "/dashboard/partners", label: "Partners" }}
-        actions={<PartnerActions partner={partner} />}
+        actions={<PartnerActions partner={partner} isInvitedNow={isInvitedNow} />}
       />
       {partner.status === "active" ? null : (
         <Notice tone="warn">
           <p>{STATUS_TEXTS[partner.status]}</p>
         </Notice>
       )}
+      <HoldNotice partner={partner} now={now} />
       <RefusedAddress refused={overview.refused} />
       <dl class="stats">
         <Stat
@@ -80,15 +89,16 @@ export function PartnerDetail({ partner, group, stats, clicks, overview, program
       </dl>
       <div class="grid">
         <PartnerFacts partner={partner} group={group} program={program} />
-        <section class="card">
-          <h2>Links</h2>
-          <p class="muted small">To your site, for pages that carry the script:</p>
-          <CopyLine label="referral link" text={referralLink(program, partner.slug)} />
-          <p class="muted small">Through us, for places without the script (e-mails, printed codes):</p>
-          <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
-        </section>
+        <Links {...{ partner, slugs, program, origin }} />
       </div>
-      <UtcDays />
+      <Plots overview={overview} />
+    </>
+  );
+}
+
+function Plots({ overview }: Pick<PartnerDetailProps, "overview">) {
+  return (
+    <>
       <div class="grid pairs">
         <section class="card">
           <CountPlot
@@ -104,31 +114,75 @@ export function PartnerDetail({ partner, group, stats, clicks, overview, program
   );
 }
 
-function PartnerActions({ partner }: { partner: Partner }) {
+function Links({
+  partner,
+  slugs,
+  program,
+  origin,
+}: Pick<PartnerDetailProps, "partner" | "slugs" | "program" | "origin">) {
+  const others = slugs.filter((slug) => slug !== slugKey(partner.slug));
+  return (
+    <section class="card">
+      <h2>Links</h2>
+      <p class="muted small">To your site, for pages that carry the script:</p>
+      <CopyLine label="referral link" text={referralLink(program, partner.slug)} />
+      <p class="muted small">Through us, for places without the script (e-mails, printed codes):</p>
+      <CopyLine label="redirect link" text={redirectLink(origin, program, partner.slug)} />
+      {others.length === 0 ? null : (
+        <p class="muted small">
+          Links with these names lead to the partner too:{" "}
+          {others.map((slug, i) => (
+            <>
+              {i === 0 ? "" : ", "}
+              <code>{slug}</code>
+            </>
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The next step of the partner's status; the rest is in a menu. */
+function PartnerActions({
+  partner: { id, status },
+  isInvitedNow,
+}: Pick<PartnerDetailProps, "partner" | "isInvitedNow">) {
+  const at = `/dashboard/partners/${id}`;
+  const edit = (kind: string) => (
+    <ActionLink class={kind} href={`${at}/edit`}>
+      Edit
+    </ActionLink>
+  );
+  const deactivate = (
+    <ActionLink class="item danger" href={`${at}/deactivate`}>
+      Deactivate
+    </ActionLink>
+  );
+  const activate = (label: string, kind?: "primary") => (
+    <ActionButton action={`${at}/activate`} label={label} {...(kind ? { kind } : {})} />
+  );
+  if (status === "deactivated") return [edit("button"), activate("Reactivate", "primary")];
+  if (status === "invited") {
+    return (
+      <>
+        {isInvitedNow ? <span class="muted">Invitation sent just now</span> : null}
+        {isInvitedNow ? (
+          <ActionButton action={`${at}/invite`} label="Resend" />
+        ) : (
+          <ActionButton action={`${at}/invite`} label="Send invitation" kind="primary" />
+        )}
+        <Menu items={[edit("item"), activate("Activate"), deactivate]} />
+      </>
+    );
+  }
   return (
     <>
-      <ActionLink class="button" href={`/dashboard/partners/${partner.id}/edit`}>
-        Edit
+      <ActionLink class="button" href={`/dashboard/commissions/new?partner_id=${id}`}>
+        Add commission
       </ActionLink>
-      {partner.status === "active" ? (
-        <ActionLink class="button" href={`/dashboard/commissions/new?partner_id=${partner.id}`}>
-          Add commission
-        </ActionLink>
-      ) : (
-        <ActionButton
-          action={`/dashboard/partners/${partner.id}/activate`}
-          label={partner.status === "deactivated" ? "Reactivate" : "Activate"}
-          kind="primary"
-        />
-      )}
-      {partner.status === "invited" ? (
-        <ActionButton action={`/dashboard/partners/${partner.id}/invite`} label="Send invitation" />
-      ) : null}
-      {partner.status === "deactivated" ? null : (
-        <ActionLink class="button danger" href={`/dashboard/partners/${partner.id}/deactivate`}>
-          Deactivate
-        </ActionLink>
-      )}
+      {edit("button")}
+      <Menu items={[deactivate]} />
     </>
   );
 }
@@ -143,7 +197,7 @@ const IN_TITLE: ReadonlySet<PartnerText> = new Set(["first_name", "last_name"]);
 export type Detailed = Pick<
   Partner,
   | ("id" | "email" | "slug" | "commission_pct" | "metadata" | "created_at")
-  | ("payout_method" | "payout_email" | "provider_a_account_id" | "bank_account" | "crypto_address")
+  | ("payout_method" | "payout_email" | "provider_a_account_id" | "bank_account" | "crypto_address" | "tax_data_id")
   | PartnerText
 >;
 
@@ -153,7 +207,16 @@ function rateOf(partner: Detailed, group: Group, program: Program): string {
   return `${program.default_commission_pct}\u00a0% (the program's)`;
 }
 
+/** The metadata without the mark that sample data has; null without any other. */
+function metadataText({ metadata }: Detailed): string | null {
+  const { sample_until, ...own } = metadata ?? {};
+  return metadata === null || (sample_until !== undefined && Object.keys(own).length === 0)
+    ? null
+    : JSON.stringify(own);
+}
+
 function PartnerFacts({ partner, group, program }: { partner: Detailed; group: Group; program: Program }) {
+  const metadata = metadataText(partner);
   return (
     <section class="card">
       <h2>Details</h2>
@@ -198,8 +261,14 @@ function PartnerFacts({ partner, group, program }: { partner: Detailed; group: G
                   </>,
                 ] as const),
           ),
+          [
+            "Tax data",
+            <ActionLink href={`/dashboard/partners/${partner.id}/tax-data`}>
+              {partner.tax_data_id === null ? "None" : "Show in full"}
+            </ActionLink>,
+          ],
           ["Added", <When at={partner.created_at} />],
-          partner.metadata === null ? null : ["Metadata", <code class="wrap">{JSON.stringify(partner.metadata)}</code>],
+          metadata === null ? null : ["Metadata", <code class="wrap">{metadata}</code>],
         ]}
       />
       <p class="actions more">
@@ -209,6 +278,25 @@ function PartnerFacts({ partner, group, program }: { partner: Detailed; group: G
         <a href={`/dashboard/partners/${partner.id}/codes`}>Promotion codes</a>
       </p>
     </section>
+  );
+}
+
+/** The hold of the partner's payouts, and its release (OUT-26). */
+function HoldNotice({ partner, now }: { partner: Partner; now: number }) {
+  const { id, payouts_held_until: until } = partner;
+  if (until === null || until <= iso(now)) return null;
+  return (
+    <Notice tone="warn">
+      <p>
+        Payouts to this partner are held until <When at={until} />, because their destination changed.{" "}
+        <a href="/dashboard/events?type=partner.updated">See the change</a>. Confirm it with the partner by phone.
+      </p>
+      <Form action={`/dashboard/partners/${id}/release-hold`} class="inline" to="release the hold">
+        <button type="submit" class="quiet">
+          Release the hold
+        </button>
+      </Form>
+    </Notice>
   );
 }
 

@@ -131,7 +131,7 @@ export function ColumnChoices(props: { order: ImportOrder; columns: readonly Mat
   return (
     <details class="card" open={open ? true : undefined}>
       <summary>
-        {plural(columns.length - left, "column")} taken, {countText(left)} ignored: how columns are used
+        {countText(columns.length - left)} of {plural(columns.length, "column")} matched
       </summary>
       <div class="fields two spaced">
         {columns.map(({ column, field }, i) => (

@@ -18,8 +18,8 @@ import type { PageEnv } from "../../../session.ts";
 import { FormFields, type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
 import { CopyBlock } from "../../parts/copy.tsx";
-import { Form } from "../../parts/form.tsx";
-import { plural } from "../../parts/figures.tsx";
+import { Actions, Form } from "../../parts/form.tsx";
+import { countText, plural } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Preview, PreviewPlace } from "../../parts/preview.tsx";
 import { OldLinks } from "../../parts/old-links.tsx";
@@ -113,11 +113,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
         <Form class="card stack" multipart={true} problems={problems} preview={true}>
           <OrderFields order={order} />
           <FileFields csv={csv} />
-          <div class="actions">
-            <button type="submit" class="primary">
-              Preview
-            </button>
-          </div>
+          <Actions submit="Preview" />
         </Form>
         <div>
           <PreviewPlace />
@@ -125,7 +121,7 @@ function uploadPage(c: Context<PageEnv>, { order, csv }: Pick<Sent, "order" | "c
         </div>
       </div>
       <section class="card flush spaced">
-        <h2>Which old links keep working</h2>
+        <h2>Old links that keep working</h2>
         <OldLinks />
       </section>
     </>,
@@ -185,7 +181,7 @@ function previewPage(c: Context<PageEnv>, { order, csv }: Sent, judged: Imported
 function summary({ kind }: ImportOrder, counts: ReturnType<typeof countRows>): string {
   const lines = [
     kind === "partners"
-      ? `${plural(counts.added, "new partner")}, ${plural(counts.completed, "line")} completing a partner`
+      ? `${plural(counts.added, "new partner")}, ${countText(counts.completed)} updated`
       : `${plural(counts.added, "customer")} to assign to partners`,
     `${plural(counts.unchanged, "line")} unchanged`,
     ...(counts.left_out > 0 ? [`${plural(counts.left_out, "line")} left out`] : []),

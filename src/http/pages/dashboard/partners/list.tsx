@@ -1,46 +1,42 @@
 import type { Context } from "hono";
 import { readPartnerOverview } from "../../../../core/overview/overview.ts";
-import { parsePage } from "../../../../core/kernel/list-page.ts";
 import { makeSlug } from "../../../../core/partners/made-slugs.ts";
 import {
   createPartner,
   deletePartner,
   getPartner,
   inviteAgain,
-  listPartners,
   updatePartner,
 } from "../../../../core/partners/partners.ts";
 import { forgetAccount } from "../../../../core/partners/onboarding.ts";
+import { releaseHold } from "../../../../core/partners/release-hold.ts";
 import { listGroups } from "../../../../core/programs/groups.ts";
 import { invitePartner } from "../../../../core/sessions/invite.ts";
-import type { Group, Partner } from "../../../../core/kernel/rows.ts";
-import type { PartnerView } from "../../../../core/kernel/views.ts";
+import type { Partner } from "../../../../core/kernel/rows.ts";
 import { PARTNER_STATUSES, SEARCHED_WORDS } from "../../../../domain/partner.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { publicUrl } from "../../../../lib/public-url.ts";
 import type { PageEnv } from "../../../session.ts";
 import { partnerCreate, partnerPatch } from "../../../api/partners.ts";
-import { partnerQuery } from "../../../queries.ts";
 import { openEdit, type Edit } from "../../edits.ts";
 import { type Problems } from "../../forms.ts";
 import { framed, formPage } from "../../framed.tsx";
-import { timeColumn, type ListOf, dayColumn, statusColumn } from "../../list.tsx";
-import { ActionButton, Field } from "../../parts/form.tsx";
+import { ListTable } from "../../list.tsx";
+import { ActionButton } from "../../parts/form.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { typedDetails } from "../../parts/payout-fields.tsx";
-import { payoutMethodText } from "../../parts/payout-method.ts";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink } from "../../rights.tsx";
 import { isPreview, previewPage, applyFromInput } from "../rules/apply-from.tsx";
 import { PARTNER_FORM, PartnerFields, partnerValues, type PartnerValues, partnerInput } from "./fields.tsx";
+import { groupsOf, PARTNER_LIST, PARTNERS as AT, type Listed } from "./columns.tsx";
 import { PartnerDetail } from "./detail.tsx";
 import { act, press, change, sentFields } from "../../act.ts";
 import { addressWithNote, FLASH } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 import type { Place } from "../../layout.tsx";
-import { Choice } from "../../parts/filter-fields.tsx";
+import { choice } from "../../parts/filter-fields.tsx";
 
-const AT = "/dashboard/partners";
 const DAYS = 30;
 
 /** The limits of a reactivation, with links to undo the rest. */
@@ -61,85 +57,20 @@ function Undo({ id, was }: { id: string; was: string | undefined }) {
   return was === "active" ? <ActionButton action={action} label="Undo: reactivate" /> : null;
 }
 
-export type Listed = Pick<
-  PartnerView,
-  | ("id" | "email" | "first_name" | "last_name" | "slug" | "status" | "commission_pct")
-  | ("payout_method" | "created_at" | "updated_at")
-> & { group: Pick<Group, "name" | "slug"> | undefined };
-
-function PartnerCell({ partner }: { partner: Listed }) {
-  const name = partnerText(partner);
-  return (
-    <span>
-      <a href={`${AT}/${partner.id}`}>{name}</a>
-      {name === partner.email ? null : <span class="second">{partner.email}</span>}
-    </span>
+function Invite({ row, back }: { row: Listed; back: string }) {
+  if (row.status !== "invited") return null;
+  const label = (
+    <>
+      Invite<span class="visually-hidden"> {partnerText(row)}</span>
+    </>
   );
+  return <ActionButton action={`${AT}/${row.id}/invite`} values={{ back }} label={label} />;
 }
-
-const READ = new WeakMap<object, ReturnType<typeof listGroups>>();
-
-/** The program's groups, read once for a request. */
-function groupsOf(c: Context<PageEnv>): ReturnType<typeof listGroups> {
-  const groups = READ.get(c) ?? listGroups(c.var.ctx);
-  READ.set(c, groups);
-  return groups;
-}
-
-const LIST: ListOf<typeof partnerQuery, Listed> = {
-  name: "partners",
-  label: "Partners",
-  query: partnerQuery,
-  read: async (c, filter) => {
-    const [partners, groups] = await Promise.all([listPartners(c.var.ctx, filter), groupsOf(c)]);
-    const page = parsePage(partners);
-    const named = new Map(groups.map((group) => [group.id, group]));
-    return { ...page, data: page.data.map((partner) => ({ ...partner, group: named.get(partner.group_id) })) };
-  },
-  columns: [
-    {
-      key: "partner",
-      label: "Partner",
-      cell: (partner) => <PartnerCell partner={partner} />,
-      csv: { partner_id: "id", first_name: "first_name", last_name: "last_name", email: "email" },
-    },
-    {
-      key: "slug",
-      label: "Slug",
-      cell: (partner) => <code>{partner.slug}</code>,
-      csv: { slug: "slug" },
-    },
-    statusColumn(),
-    {
-      key: "group",
-      label: "Group",
-      cell: ({ group }) => <span class="whole">{group?.name}</span>,
-      csv: { group: ({ group }) => group?.slug ?? null },
-    },
-    {
-      key: "payout_method",
-      label: "Paid by",
-      extra: true,
-      cell: ({ payout_method: method }) =>
-        method ? <span class="whole">{payoutMethodText(method)}</span> : <span class="muted">–</span>,
-      csv: { payout_method: ({ payout_method: method }) => method && payoutMethodText(method) },
-    },
-    {
-      key: "rate",
-      label: "Own rate",
-      align: "end",
-      cell: ({ commission_pct }) =>
-        commission_pct === null ? <span class="muted">default</span> : `${commission_pct}\u00a0%`,
-      csv: { commission_pct: "commission_pct" },
-    },
-    timeColumn("updated_at", "Changed"),
-    dayColumn("added", "Added", "created_at"),
-  ],
-};
 
 /** `/dashboard/partners` (PAGE-7): list, search, add, edit. */
-export const partners = listPage(LIST, {
+export const partners = listPage(PARTNER_LIST, {
   at: AT,
+  done: FLASH.partners,
   head: {
     actions: (
       <>
@@ -158,18 +89,31 @@ export const partners = listPage(LIST, {
       </>
     ),
   },
-  search: true,
   filter: async (c) => {
     const groups = await groupsOf(c);
     const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
-    return (
-      <>
-        <Field name="search" label={`Partner: ${SEARCHED_WORDS}`} type="search" maxlength={200} class="grow" />
-        <Choice name="status" label="Status" among={PARTNER_STATUSES} />
-        <Choice name="group_id" label="Group" among={groups.map(({ id }) => id)} text={nameOf} />
-      </>
-    );
+    const label = `Partner: ${SEARCHED_WORDS}`;
+    return [
+      { name: "search", label, chip: "Search", maxlength: 200, isSearch: true },
+      choice("status", "Status", PARTNER_STATUSES),
+      choice(
+        "group_id",
+        "Group",
+        groups.map(({ id }) => id),
+        nameOf,
+      ),
+    ];
   },
+  presets: [
+    { label: "Active", query: { status: "active" } },
+    { label: "Invited", query: { status: "invited" } },
+  ],
+  rows: (shown) => (
+    <ListTable
+      {...{ list: PARTNER_LIST, shown, path: AT }}
+      act={{ label: "Invite", cell: (row) => <Invite row={row} back={new URLSearchParams(shown.query).toString()} /> }}
+    />
+  ),
   hint: `Try part of the ${SEARCHED_WORDS}. `,
   empty: {
     title: "No partners yet",
@@ -204,7 +148,7 @@ export const partners = listPage(LIST, {
   .get("/:id", async (c) => {
     const { ctx } = c.var;
     const id = c.req.param("id");
-    const { partner, group, stats, clicks } = await getPartner(ctx, id);
+    const { partner, group, stats, slugs, clicks } = await getPartner(ctx, id);
     const overview = await readPartnerOverview(ctx, id, DAYS);
     const isUndone = c.req.query("done") === "deactivated" && partner.status === "deactivated";
     return framed(
@@ -212,11 +156,14 @@ export const partners = listPage(LIST, {
       {
         title: partnerText(partner),
         at: AT,
+        utcDays: true,
         done: { ...FLASH.partners, reactivated: <ReactivatedText id={id} /> },
         undo: isUndone ? <Undo id={id} was={c.req.query("was")} /> : null,
       },
       <PartnerDetail
-        {...{ partner, group, stats, clicks, overview }}
+        {...{ partner, group, stats, slugs, clicks, overview }}
+        now={c.var.now}
+        isInvitedNow={["invited", "added_invited"].includes(c.req.query("done") ?? "")}
         program={ctx.program}
         origin={publicUrl(c.env)}
       />,
@@ -278,9 +225,15 @@ export const partners = listPage(LIST, {
     };
     return press(c, forget, (problems) => forgetPage(c, problems));
   })
+  .post("/:id/release-hold", async (c) => {
+    const { id } = await releaseHold(c.var.ctx, c.req.param("id"));
+    return c.redirect(addressWithNote(`${AT}/${id}`, "released"), 303);
+  })
   .post("/:id/invite", async (c) => {
     const { id } = await invitePartner(c.var.ctx, c.req.param("id"));
-    return c.redirect(addressWithNote(`${AT}/${id}`, "invited"), 303);
+    const fields = await sentFields(c);
+    const to = fields.has("back") ? addressWithNote(AT, "invited", fields.text("back")) : null;
+    return c.redirect(to ?? addressWithNote(`${AT}/${id}`, "invited"), 303);
   })
   .post("/:id/activate", async (c) => {
     const id = c.req.param("id");

@@ -7,7 +7,7 @@ import { framed } from "../../framed.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { DETAIL_LABELS } from "../../parts/payout-fields.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
-import { Facts } from "../../parts/table.tsx";
+import { Empty, Facts } from "../../parts/table.tsx";
 
 const PARTNERS = "/dashboard/partners";
 
@@ -22,6 +22,13 @@ export const partnerPayoutDetails = new Hono<PageEnv>().get("/:id/payout-details
       head: { title: "Payout details", lede, back: { href: `${PARTNERS}/${partner.id}`, label: partnerText(partner) } },
     },
     <>
+      {PAYOUT_METHODS.every((method) => details[method] === null) ? (
+        <section class="card">
+          <Empty title="No payout details yet">
+            The partner adds them in the portal, or you in the partner's form.
+          </Empty>
+        </section>
+      ) : null}
       {PAYOUT_METHODS.map((method) => {
         const stored: Readonly<Record<string, string>> | null = details[method] && { ...details[method] };
         return stored === null ? null : (

@@ -69,7 +69,7 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
   };
   return framed(
     c,
-    { title: "Promotion codes", at: PAYMENTS, problems, done: FLASH.codes, head },
+    { title: "Promotion codes", at: PAYMENTS, problems, done: FLASH.codes, head, utcDays: true },
     <>
       <Spans at={AT} days={days} now={now} />
       <Refused problems={problems} />
@@ -97,7 +97,7 @@ function UnknownTable({ unknown }: { unknown: readonly UnknownCode[] }) {
         { label: "Code" },
         { label: "Payments", align: "end" },
         { label: "Last" },
-        { label: "Give it to a partner", hidden: true },
+        { label: "Assign to a partner", hidden: true },
       ]}
       rows={unknown.map((one, i) => [
         <span>

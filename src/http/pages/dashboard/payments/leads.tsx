@@ -1,9 +1,9 @@
 import { listLeads, type Lead } from "../../../../core/customers/leads.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
 import { leadQuery } from "../../../queries.ts";
-import { partnerColumn, textColumn, type ListOf } from "../../list.tsx";
+import { dateColumn, partnerColumn, textColumn, type ListOf } from "../../list.tsx";
 import { When } from "../../parts/figures.tsx";
-import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { choice, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { OutcomeCell } from "./list.tsx";
 import { listPage } from "../../list-page.tsx";
 
@@ -15,12 +15,11 @@ export type Listed = Pick<
   | ("created_at" | "first_sale")
 >;
 
-function CustomerCell({ lead: { id, customer_email, customer_id } }: { lead: Listed }) {
-  const name = customer_email ?? customer_id;
-  if (name === null) return <span class="muted">–</span>;
+/** A lead is named by its customer or, without one, by the id that the owner's server gave it. */
+function LeadCell({ lead }: { lead: Listed }) {
   return (
-    <a href={`/dashboard/customers/${id}`} class="address">
-      {name}
+    <a href={`${PAYMENTS}/${lead.id}`} class="address">
+      {lead.customer_email ?? lead.customer_id ?? lead.provider_transaction_id}
     </a>
   );
 }
@@ -40,22 +39,13 @@ const LIST: ListOf<typeof leadQuery, Listed> = {
   query: leadQuery,
   read: async (c, filter) => parsePage(await listLeads(c.var.ctx, filter)),
   partnerOf: (lead) => lead.partner_id,
+  sort: "created_at",
   columns: [
-    {
-      key: "lead",
-      label: "Lead",
-      cell: (lead) => (
-        <a href={`${PAYMENTS}/${lead.id}`}>
-          <When at={lead.created_at} />
-        </a>
-      ),
-      csv: { lead_id: "id", created_at: "created_at" },
-    },
     {
       key: "customer",
       label: "Customer",
-      cell: (lead) => <CustomerCell lead={lead} />,
-      csv: { customer_email: "customer_email", customer_id: "customer_id" },
+      cell: (lead) => <LeadCell lead={lead} />,
+      csv: { lead_id: "id", customer_email: "customer_email", customer_id: "customer_id" },
     },
     textColumn("customer_id", "Customer id"),
     textColumn("provider_transaction_id", "Your id"),
@@ -64,19 +54,20 @@ const LIST: ListOf<typeof leadQuery, Listed> = {
     {
       key: "outcome",
       label: "Outcome",
+      state: ({ outcome }) => outcome ?? "",
       cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
       csv: { outcome: "outcome" },
     },
     {
       key: "first_sale",
       label: "First sale",
-      align: "end",
       cell: (lead) => <FirstSaleCell lead={lead} />,
       csv: {
         first_sale_id: (lead) => lead.first_sale?.id ?? null,
         first_sale_at: (lead) => lead.first_sale?.created_at ?? null,
       },
     },
+    dateColumn("Date", "created_at"),
   ],
 };
 
@@ -88,22 +79,16 @@ export const leads = listPage(LIST, {
     lede: "Sign-ups reported by your server, and whether they became customers.",
     back: { href: PAYMENTS, label: "Payments" },
   },
-  filter: () => (
-    <>
-      <Choice
-        name="credited"
-        label="Counts for a partner"
-        among={["true", "false"]}
-        text={(is) => (is === "true" ? "yes" : "no")}
-      />
-      <RangeFields />
-    </>
-  ),
+  filter: [
+    choice("credited", "Counts for a partner", ["true", "false"], (is) => (is === "true" ? "yes" : "no")),
+    ...RANGE_FIELDS,
+  ],
   empty: {
     title: "No leads yet",
     children: (
       <>
-        They appear when your server reports sign-ups: <a href="/docs/integrate">how to report them</a>.
+        They appear when your server reports sign-ups:{" "}
+        <a href="/docs/integrate#facts-from-your-own-server">how to report them</a>.
       </>
     ),
   },

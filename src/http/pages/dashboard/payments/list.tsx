@@ -3,19 +3,19 @@ import { readPartnerNames } from "../../../../core/partners/display-names.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
 import { getPayment, listPayments, reprocessPayment } from "../../../../core/ledger/payments.ts";
 import { OUTCOMES, type Outcome, COUNTED_ELSEWHERE } from "../../../../domain/payment.ts";
-import { VENDOR_NAMES } from "../../../../providers/registry.ts";
 import { amountOf } from "../../../../domain/amount.ts";
 import { paymentQuery } from "../../../queries.ts";
 import { framed } from "../../framed.tsx";
-import { partnerColumn, textColumn, type ListOf, amountColumn } from "../../list.tsx";
+import { amountColumn, dateColumn, partnerColumn, textColumn, type ListOf } from "../../list.tsx";
 import { ActionButton } from "../../parts/form.tsx";
-import { Badge, Money, providerText, When } from "../../parts/figures.tsx";
+import { Badge, Money, providerText } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
-import { PaymentSearchField, ProviderField, RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { choice, PAYMENT_SEARCH, PROVIDER_FIELD, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { Trace } from "../../parts/trace.tsx";
 import { EVENT_TEXTS, OUTCOME_TEXTS } from "../../parts/words.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
+import { SETTINGS } from "../settings/tabs.tsx";
 
 const AT = "/dashboard/payments";
 
@@ -28,11 +28,12 @@ export type Listed = Pick<
   | ("provider_transaction_id" | "ref" | "adjusted_cents" | "customer_email" | "customer_id" | "subscription_id")
 >;
 
+/** A payment is named by its customer or, without one, by its order. */
 function PaymentCell({ payment }: { payment: Listed }) {
   return (
-    <span>
+    <span class="address">
       <a href={`${AT}/${payment.id}`}>
-        <When at={payment.created_at} />
+        {payment.customer_email ?? payment.customer_id ?? payment.provider_transaction_id}
       </a>
       <span class="second">
         {payment.event === "lead_created" ? EVENT_TEXTS.lead_created.name : providerText(payment.provider)}
@@ -52,29 +53,32 @@ const LIST: ListOf<typeof paymentQuery, Listed> = {
   query: paymentQuery,
   read: async (c, filter) => parsePage(await listPayments(c.var.ctx, filter)),
   partnerOf: (payment) => payment.partner_id,
+  sort: "created_at",
   columns: [
     {
-      key: "payment",
-      label: "Payment",
+      key: "customer",
+      label: "Customer",
       cell: (payment) => <PaymentCell payment={payment} />,
-      csv: { payment_id: "id", created_at: "created_at", event: "event", provider: "provider" },
+      csv: { payment_id: "id", customer_email: "customer_email", event: "event", provider: "provider" },
     },
+    amountColumn("net", "Net of tax", (payment) => payment.txn_amount_cents, {
+      sum: true,
+      isShown: ({ event }) => event !== "lead_created",
+    }),
     partnerColumn(),
     textColumn("provider_transaction_id", "Order"),
-    textColumn("customer_email", "Customer"),
     textColumn("customer_id", "Customer id"),
     textColumn("subscription_id", "Subscription"),
     textColumn("ref", "Reference"),
     {
       key: "outcome",
       label: "Outcome",
+      state: ({ outcome }) => outcome ?? "",
       cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
       csv: { outcome: "outcome" },
     },
     amountColumn("refunded", "Refunded", (payment) => payment.adjusted_cents, { extra: true }),
-    amountColumn("net", "Net of tax", (payment) => payment.txn_amount_cents, {
-      isShown: ({ event }) => event !== "lead_created",
-    }),
+    dateColumn("Date", "created_at"),
   ],
 };
 
@@ -94,20 +98,18 @@ export const payments = listPage(LIST, {
       </>
     ),
   },
-  search: true,
-  filter: () => (
-    <>
-      <PaymentSearchField />
-      <Choice name="outcome" label="Outcome" among={OUTCOMES} text={(outcome) => OUTCOME_TEXTS[outcome].short} />
-      <ProviderField />
-      <RangeFields />
-    </>
-  ),
+  filter: [
+    PAYMENT_SEARCH,
+    choice("outcome", "Outcome", OUTCOMES, (outcome) => OUTCOME_TEXTS[outcome].short),
+    PROVIDER_FIELD,
+    ...RANGE_FIELDS,
+  ],
+  presets: [{ label: "Without a partner", query: { outcome: "no_ref" } }],
   empty: {
     title: "No payments yet",
     children: "They appear within seconds once a payment provider sends webhooks.",
     action: (
-      <a class="button primary" href={`/dashboard/settings#${VENDOR_NAMES[0]}`}>
+      <a class="button primary" href={`${SETTINGS}/providers`}>
         Connect a provider
       </a>
     ),
@@ -139,11 +141,14 @@ export const payments = listPage(LIST, {
           partner={partner ? { id: partner.id, name: partnerText(partner) } : null}
           later={{ flows: later_flows, time_zone }}
         />
-        {commissions.length === 1 && commissions[0] ? (
-          <p class="more">
+        <p class="actions more">
+          {commissions.length === 1 && commissions[0] ? (
             <a href={`/dashboard/commissions/${commissions[0].id}`}>Open the commission</a>
-          </p>
-        ) : null}
+          ) : null}
+          {payment.customer_id === null && payment.customer_email === null ? null : (
+            <a href={`/dashboard/customers/${payment.id}`}>Open the customer</a>
+          )}
+        </p>
       </section>,
     );
   })

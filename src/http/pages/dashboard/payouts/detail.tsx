@@ -9,10 +9,12 @@ import { Notice } from "../../parts/notice.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { Empty, Facts, Table } from "../../parts/table.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
+import { Conversions } from "../../parts/statement.tsx";
 import { isOffered, missingForTransfer } from "../../parts/payout-move.ts";
 import { kindText } from "../../parts/words.ts";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink, Masked } from "../../rights.tsx";
+import { providerSettings } from "../settings/tabs.tsx";
 
 const AT = "/dashboard/payouts";
 /** A page stays small; the list of commissions has pages for all. */
@@ -55,11 +57,20 @@ export function PayoutDetail({ payout, commissions, recipientChange, partner, pr
       {missing !== null && isOpen && payout.recipient !== null ? (
         <Notice tone="warn">
           <p>
-            {missing} <a href={`/dashboard/settings#${TRANSFER_METHOD}`}>Open the settings</a>
+            {missing} <a href={providerSettings(TRANSFER_METHOD)}>Open the settings</a>
           </p>
         </Notice>
       ) : null}
+      {payout.held_until === null ? null : (
+        <Notice tone="warn">
+          <p>
+            Held until <When at={payout.held_until} />: the destination of the partner's payouts changed.{" "}
+            <a href={`/dashboard/partners/${payout.partner_id}`}>Check the partner</a>
+          </p>
+        </Notice>
+      )}
       <PayoutFacts payout={payout} partner={partner} recipientChange={recipientChange} />
+      <Conversions payout={payout} />
       <CommissionsIn payout={payout} commissions={commissions} />
     </>
   );
@@ -156,9 +167,14 @@ function Actions({ payout, program }: Pick<PayoutDetailProps, "payout" | "progra
       ) : null}
       {isOffered("return", payout, program) ? (
         <ActionLink class="button" href={`${AT}/${id}/returned`}>
-          Money came back
+          Mark as returned
         </ActionLink>
       ) : null}
+      {status === "canceled" ? null : (
+        <ActionLink class="button" href={`${AT}/${id}/statement`}>
+          Statement
+        </ActionLink>
+      )}
       {isOffered("cancel", payout, program) ? (
         <ActionLink class="button danger" href={`${AT}/${id}/cancel`}>
           Cancel
@@ -178,7 +194,7 @@ function CommissionsIn({ payout, commissions }: Pick<PayoutDetailProps, "payout"
         <>
           <Table
             label="Commissions in this payout"
-            columns={[{ label: "Dated" }, { label: "Source" }, { label: "Amount", align: "end" }]}
+            columns={[{ label: "Date" }, { label: "Source" }, { label: "Amount", align: "end" }]}
             rows={commissions.slice(0, SHOWN).map((row) => [
               <a href={`/dashboard/commissions/${row.id}`}>
                 <When at={row.created_at} />

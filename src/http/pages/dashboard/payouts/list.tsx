@@ -6,6 +6,7 @@ import { readPartnerNames } from "../../../../core/partners/display-names.ts";
 import { payPayout } from "../../../../core/payouts/pay.ts";
 import { connectionOf } from "../../../../core/kernel/connections.ts";
 import { parsePage } from "../../../../core/kernel/list-page.ts";
+import type { BulkMove } from "../../../../core/payouts/bulk.ts";
 import {
   cancelPayout,
   getPayout,
@@ -16,13 +17,13 @@ import {
 import { readRecipientChange } from "../../../../core/payouts/recipient.ts";
 import { resolveTransfer } from "../../../../core/payouts/say.ts";
 import type { Payout } from "../../../../core/kernel/rows.ts";
-import { TRANSFER_METHOD, WALLET_SERVICE } from "../../../../domain/partner.ts";
-import { PAYOUT_STATUSES } from "../../../../domain/payout.ts";
+import { PAYOUT_METHODS, TRANSFER_METHOD } from "../../../../domain/partner.ts";
+import { canMove, PAYOUT_STATUSES } from "../../../../domain/payout.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { exportReply, payoutMarkPaid, payoutReturned } from "../../../api/payouts.ts";
 import { connectOf } from "../../../connect.ts";
 import { exportQuery, payoutQuery } from "../../../queries.ts";
-import { filterOf, leaveOutUnknown, refuseLeftOut } from "../../filters.ts";
+import { filterOf, leaveOutUnknown, refuseLeftOut, type Filter } from "../../filters.ts";
 import { problemsOf, type Problems } from "../../forms.ts";
 import { framed, formPage } from "../../framed.tsx";
 import {
@@ -32,18 +33,21 @@ import {
   timeColumn,
   type ListOf,
   type Names,
-  dayColumn,
+  dateColumn,
   statusColumn,
   amountColumn,
   titleOf,
 } from "../../list.tsx";
-import { Field, Form } from "../../parts/form.tsx";
-import { Money, moneyText, plural, When } from "../../parts/figures.tsx";
+import { Field, Hidden } from "../../parts/form.tsx";
+import { Badge, countText, Money, moneyText, plural, When } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
-import { RangeFields, Choice } from "../../parts/filter-fields.tsx";
+import { choice, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { payoutMethodText, recipientText } from "../../parts/payout-method.ts";
-import { isOffered, isPayable, nearestText, payoutObstacle, type OwnersMove } from "../../parts/payout-move.ts";
+import { EarnedFor } from "../../parts/statement.tsx";
+import { isOffered, nearestText, payoutObstacle, type OwnersMove } from "../../parts/payout-move.ts";
 import { PayoutDetail } from "./detail.tsx";
+import { matchingUrl } from "./matching.tsx";
+import { movedNotice } from "./moved.tsx";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink, IfMay } from "../../rights.tsx";
 import { act } from "../../act.ts";
@@ -78,7 +82,7 @@ const MOVES = {
   return: {
     path: "returned",
     title: "Did the money come back?",
-    button: "It came back",
+    button: "Mark as returned",
     kind: "primary",
     text: "Use this if the bank or the wallet has returned the whole payment. Its commissions go into the next payout, and an e-mail asks the partner to check the payout details. This is final.",
   },
@@ -98,22 +102,43 @@ const MOVES = {
   },
 } as const satisfies Record<OwnersMove, object>;
 
-function ChosenActions({ canPay }: { canPay: boolean }) {
+function ChosenActions({ canPay, canMark }: { canPay: boolean; canMark: boolean }) {
   return (
     <div class="bulk">
       <span class="check" hidden>
         <input type="checkbox" id="choose-all" data-all="ids" />
         <label for="choose-all">All on this page</label>
       </span>
-      <button type="submit" name="move" value="mark_paid">
-        Mark chosen as paid…
-      </button>
+      {canMark ? (
+        <button type="submit" name="move" value="mark_paid">
+          Mark chosen as paid…
+        </button>
+      ) : null}
       {canPay ? (
         <button type="submit" name="move" value="pay">
           Pay chosen through {TRANSFER_SERVICE}…
         </button>
       ) : null}
+      <button type="submit" name="move" value="cancel">
+        Cancel chosen…
+      </button>
     </div>
+  );
+}
+
+/** Actions on all matches, over all pages; the next page shows their number and sum. */
+function MatchingActions({ total, filter, canPay }: { total: number; filter: ListFilter; canPay: boolean }) {
+  const { status, method } = filter.value;
+  const isOf = (move: BulkMove) => status === undefined || canMove(status, move);
+  const mayPay = canPay && isOf("pay") && (method === undefined || method === TRANSFER_METHOD);
+  if (total < 2 || !isOf("cancel")) return null;
+  return (
+    <p class="matching">
+      All {countText(total)} that match, on every page:{" "}
+      {mayPay ? <a href={matchingUrl("pay", filter.texts)}>Pay through {TRANSFER_SERVICE}…</a> : null}{" "}
+      {isOf("mark_paid") ? <a href={matchingUrl("mark_paid", filter.texts)}>Mark as paid…</a> : null}{" "}
+      <a href={matchingUrl("cancel", filter.texts)}>Cancel…</a>
+    </p>
   );
 }
 
@@ -128,7 +153,7 @@ function ExportMenu({ status }: { status: string | undefined }) {
           </a>
         </li>
         <li>
-          <a href={`${AT}/files`}>Files for mass payments of {WALLET_SERVICE}</a>
+          <a href={`${AT}/exports`}>Payout files</a>
         </li>
       </ul>
     </details>
@@ -137,8 +162,17 @@ function ExportMenu({ status }: { status: string | undefined }) {
 
 export type Listed = Pick<
   PayoutView,
-  | ("id" | "partner_id" | "amount_cents" | "currency" | "status" | "method" | "recipient")
-  | ("commission_count" | "due_at" | "created_at" | "period_start" | "period_end" | "reference" | "paid_at")
+  | ("id" | "partner_id" | "amount_cents" | "currency" | "source_amounts" | "status" | "method" | "recipient")
+  | (
+      | "commission_count"
+      | "due_at"
+      | "created_at"
+      | "period_start"
+      | "period_end"
+      | "reference"
+      | "paid_at"
+      | "held_until"
+    )
 >;
 
 function Choose({ row, names }: { row: Listed; names: Names }) {
@@ -151,27 +185,25 @@ function Choose({ row, names }: { row: Listed; names: Names }) {
   );
 }
 
+type ListFilter = Filter<z.output<typeof payoutQuery>>;
+
 const LIST: ListOf<typeof payoutQuery, Listed> = {
   name: "payouts",
   label: "Payouts",
   query: payoutQuery,
   read: async (c, filter) => parsePage(await listPayouts(c.var.ctx, filter)),
   partnerOf: (row) => row.partner_id,
+  sort: "created_at",
   columns: [
+    partnerColumn<Listed>({
+      href: ({ id }) => `${AT}/${id}`,
+      second: (row) => plural(row.commission_count, "commission"),
+      csv: { payout_id: "id", commission_count: "commission_count" },
+    }),
     {
-      key: "payout",
-      label: "Payout",
-      cell: (row) => (
-        <span>
-          <a href={`${AT}/${row.id}`}>
-            <When at={row.created_at} only="day" />
-          </a>
-          <span class="second">{plural(row.commission_count, "commission")}</span>
-        </span>
-      ),
-      csv: { payout_id: "id", created_at: "created_at", commission_count: "commission_count" },
+      ...amountColumn<Listed>("amount", "Amount", (row) => row.amount_cents, { sum: true }),
+      cell: (row) => <EarnedFor of={row} />,
     },
-    partnerColumn(),
     {
       key: "method",
       label: "Paid by",
@@ -183,36 +215,57 @@ const LIST: ListOf<typeof payoutQuery, Listed> = {
       ),
       csv: { method: "method", recipient: "recipient" },
     },
-    statusColumn(),
+    {
+      ...statusColumn(),
+      cell: ({ status, held_until }) => (
+        <span>
+          <Badge state={status} />
+          {held_until === null ? null : (
+            <span class="second">
+              held until <When at={held_until} only="day" />
+            </span>
+          )}
+        </span>
+      ),
+    },
+    timeColumn("held_until", "Held until"),
     timeColumn("period_start", "From"),
     timeColumn("period_end", "To"),
     timeColumn("paid_at", "Paid"),
     textColumn("reference", "Reference"),
-    dayColumn("due", "Due", "due_at"),
-    amountColumn("amount", "Amount", (row) => row.amount_cents),
+    { key: "due", label: "Due", cell: (row) => <When at={row.due_at} only="day" />, csv: { due_at: "due_at" } },
+    dateColumn("Prepared", "created_at", { only: "day" }),
   ],
 };
 
 /** `/dashboard/payouts` (PAGE-7): generate with preview, pay, export. */
 export const payouts = listPage(LIST, {
   at: AT,
+  notice: movedNotice,
   head: ({ page, names, filter: { value } }) => ({
     title: titleOf("Payouts", value.partner_id, names),
     actions: (
       <>
         <IfMay right="details">{page.total > 0 ? <ExportMenu status={value.status} /> : null}</IfMay>
-        <ActionLink class="button primary" href={`${AT}/new`}>
+        <ActionLink class="button" href={`${AT}/new`}>
           Prepare payouts
+        </ActionLink>
+        <ActionLink class="button primary" href={`${AT}/pay`}>
+          Pay
         </ActionLink>
       </>
     ),
   }),
-  filter: () => (
-    <>
-      <Choice name="status" label="Status" among={PAYOUT_STATUSES} />
-      <RangeFields />
-    </>
-  ),
+  filter: [
+    choice("status", "Status", PAYOUT_STATUSES),
+    choice("method", "Paid by", PAYOUT_METHODS, payoutMethodText),
+    { name: "currency", label: "Currency", maxlength: 3, placeholder: "Any" },
+    ...RANGE_FIELDS,
+  ],
+  presets: [
+    { label: "Pending", query: { status: "pending" } },
+    { label: "Failed", query: { status: "failed" } },
+  ],
   empty: {
     title: "No payouts yet",
     children:
@@ -225,20 +278,31 @@ export const payouts = listPage(LIST, {
   },
   rows: (shown, c) => {
     const { program } = c.var.session;
-    const payable = shown.page.data.filter((row) => isPayable(row, program));
+    const movable = shown.page.data.filter((row) => canMove(row.status, "cancel"));
+    const canPay = connectionOf(program, TRANSFER_METHOD).api_key !== null;
     return (
-      <Form action={`${AT}/chosen`} readable={true}>
-        <ListTable
-          list={LIST}
-          shown={shown}
-          pick={(row) => (payable.includes(row) ? <Choose row={row} names={shown.names} /> : null)}
-        />
+      <>
+        <form method="get" action={`${AT}/matching`}>
+          <Hidden values={shown.filter.texts} />
+          <ListTable
+            list={LIST}
+            shown={shown}
+            path={AT}
+            pick={(row) => (movable.includes(row) ? <Choose row={row} names={shown.names} /> : null)}
+          />
+          <IfMay right="money">
+            {movable.length > 0 ? (
+              <ChosenActions
+                canPay={shown.page.data.some((row) => isOffered("pay", row, program))}
+                canMark={shown.page.data.some((row) => isOffered("mark_paid", row, program))}
+              />
+            ) : null}
+          </IfMay>
+        </form>
         <IfMay right="money">
-          {payable.length > 0 ? (
-            <ChosenActions canPay={shown.page.data.some((row) => isOffered("pay", row, program))} />
-          ) : null}
+          <MatchingActions total={shown.page.total} filter={shown.filter} canPay={canPay} />
         </IfMay>
-      </Form>
+      </>
     );
   },
 })

@@ -97,11 +97,11 @@ function textsOf(shown: ShownSimulation, day: string) {
     : `the ${plural(payments.length, "payment")} since ${day}`;
   const older = more ? " It also applies to older ones, which this preview leaves out." : "";
   return {
-    title: "What would change",
+    title: "Preview of the change",
     none: `There are no payments since ${day}. It will apply to payments of that time that arrive later.`,
     same: `It changes none of ${looked}.${older}`,
     summary: `Of ${looked}, ${countText(count)} ${count === 1 ? "earns" : "earn"} a different amount.${older}`,
-    changed: "Payments under another rule",
+    changed: "Affected payments",
     before: "Now",
     after: "Applied",
   };

@@ -155,9 +155,9 @@ function PartnerTable({ of: { simulation, names }, texts }: TablesProps) {
   const { partners, partner_count } = simulation;
   return (
     <>
-      <h3 class="table-title">Partners who get more or less</h3>
+      <h3 class="table-title">Affected partners</h3>
       <Table
-        label="Partners who get more or less"
+        label="Affected partners"
         columns={[{ label: "Partner" }, ...amountColumns(texts), { label: "Difference", align: "end" }]}
         rows={partners.map((row) => [<PartnerLink partner={names.get(row.partner_id)} />, ...amountCells(row)])}
       />

@@ -22,8 +22,8 @@ import { Empty, Facts, Table } from "../../parts/table.tsx";
 import { ActionLink, IfMay } from "../../rights.tsx";
 import { act, press } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
+import { SETTINGS, SettingsTabs } from "./tabs.tsx";
 
-const SETTINGS = "/dashboard/settings";
 const AT = `${SETTINGS}/keys` as const;
 
 const SCOPE_TEXTS: Record<Scope, string> = {
@@ -89,9 +89,9 @@ function KeyTable({ keys, now }: { keys: readonly Listed[]; now: number }) {
       columns={[
         { label: "Key" },
         { label: "Permissions" },
-        { label: "Made" },
+        { label: "Created" },
         { label: "Last used" },
-        { label: "Ends" },
+        { label: "Expires" },
         { label: "Rotate or delete", hidden: true },
       ]}
       rows={keys.map((key) => [
@@ -131,7 +131,7 @@ function End({ at, now }: { at: string | null; now: number }) {
   if (at === null) return <>never</>;
   return (
     <span>
-      <When at={at} /> {at <= iso(now) ? <Badge state="failed" label="over" /> : null}
+      <When at={at} /> {at <= iso(now) ? <Badge state="failed" label="expired" /> : null}
     </span>
   );
 }
@@ -151,14 +151,14 @@ interface FirstKeyProps {
 }
 
 /** The program's first key, which is replaced and never deleted. */
-export function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_at }: FirstKeyProps) {
+function FirstKey({ api_key_last4, api_key_created_at, api_key_last_used_at }: FirstKeyProps) {
   return (
     <>
       <Facts
         rows={[
           ["Key", <code>sk_…{api_key_last4}</code>],
           ["Permissions", "Everything"],
-          ["Made", <When at={api_key_created_at} />],
+          ["Created", <When at={api_key_created_at} />],
           ["Last used", api_key_last_used_at === null ? "Never" : <When at={api_key_last_used_at} />],
         ]}
       />
@@ -175,7 +175,7 @@ async function keysPage(c: Context<PageEnv>, values: Values, problems?: Problems
   const keys = await listApiKeys(c.var.ctx);
   const head = {
     lede: "Use one key for each of your systems, with only the permissions it needs.",
-    back: { href: SETTINGS, label: "Settings" },
+    tabs: <SettingsTabs at={AT} />,
   };
   return framed(
     c,
@@ -258,7 +258,7 @@ function madePage(c: Context<PageEnv>, { key, api_key, before }: MadeApiKey & { 
         {key.expires_at === null ? null : (
           <>
             {" "}
-            It ends <When at={key.expires_at} />.
+            It expires <When at={key.expires_at} />.
           </>
         )}
       </p>

@@ -1,39 +1,60 @@
-import type { ProgramPatch } from "../../../../core/programs/programs.ts";
+import { OF_CURRENCY, type ProgramPatch } from "../../../../core/programs/programs.ts";
 import type { SecretPatch } from "../../../../core/kernel/provider-secrets.ts";
 import type { Program } from "../../../../core/kernel/rows.ts";
 import { MAX_QUESTIONS, MAX_TERMS } from "../../../../domain/application.ts";
+import { MAX_OWN_SLUGS } from "../../../../domain/partner.ts";
 import { assetsText, MAX_ASSETS, readAssets } from "../../../../domain/asset.ts";
+import type { Child } from "../../../jsx.ts";
 import type { EditForm } from "../../edits.ts";
 import { moneyValue, type FormFields, type Problems } from "../../forms.ts";
 import { Field, FieldGroup, SelectField, TextArea, useProblems } from "../../parts/form.tsx";
+import { InvoiceFields } from "./invoices.tsx";
 import { MinimumFields, minimumRows, minimumsInput, minimumsText } from "./minimums.tsx";
 import { ApplyFromField } from "../rules/apply-from.tsx";
 
-/** The secrets have forms of their own. */
-type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch | "apply_from">;
+/** The settings that need a fresh proof (PROOF-3) have forms of their own. */
+type ProgramField = Exclude<keyof ProgramPatch, keyof SecretPatch | "apply_from" | "payout_change_hold_days">;
 
-const FIELDS = Object.keys({
-  name: true,
-  domain: true,
-  currency: true,
-  default_commission_pct: true,
-  payout_term: true,
-  min_payout_cents: true,
-  min_payouts: true,
-  cookie_days: true,
-  attribution: true,
-  code_precedence: true,
-  auto_approve_days: true,
-  live_only: true,
-  brand_color: true,
-  time_zone: true,
-  applications: true,
-  slug: true,
-  questions: true,
-  terms: true,
-  sale_amounts: true,
-  assets: true,
-} satisfies Record<ProgramField, true>) as ProgramField[];
+/** A page of the settings with a form of the program's. */
+export type ProgramTab = "general" | "commissions" | "payouts" | "portal";
+
+/** The page of each setting. */
+const TAB_OF: Record<ProgramField, ProgramTab> = {
+  name: "general",
+  domain: "general",
+  currency: "general",
+  time_zone: "general",
+  brand_color: "general",
+  default_commission_pct: "commissions",
+  auto_approve_days: "commissions",
+  live_only: "commissions",
+  cookie_days: "commissions",
+  attribution: "commissions",
+  code_precedence: "commissions",
+  payout_term: "payouts",
+  min_payout_cents: "payouts",
+  min_payouts: "payouts",
+  payout_currency: "payouts",
+  debtor_name: "payouts",
+  debtor_iban: "payouts",
+  debtor_bic: "payouts",
+  payer_name: "payouts",
+  payer_address: "payouts",
+  payer_country: "payouts",
+  payer_tax_id: "payouts",
+  require_tax_data: "payouts",
+  self_billing: "payouts",
+  self_billing_prefix: "payouts",
+  sale_amounts: "portal",
+  partner_links: "portal",
+  assets: "portal",
+  applications: "portal",
+  slug: "portal",
+  questions: "portal",
+  terms: "portal",
+};
+
+const FIELDS = Object.keys(TAB_OF) as ProgramField[];
 
 /** The settings in their form, with the currency's decimals: the input, or else the stored value. */
 export type ProgramValues = Record<ProgramField | "apply_from", string>;
@@ -52,24 +73,35 @@ export function programValues(stored: Program, fields?: FormFields): ProgramValu
   return { ...(values as Record<ProgramField, string>), apply_from: fields?.text("apply_from") ?? "" };
 }
 
-/** The form of the program's settings (PAGE-30). */
-export const PROGRAM_FORM: EditForm<Program> = {
-  columns: (program) => Object.fromEntries(FIELDS.map((name) => [name, program[name]])),
-  texts: (program) => programValues(program),
-  changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),
-};
+/** The form of one page of the settings, which compares the settings of `OF_CURRENCY` together (PAGE-30). */
+export function programForm(tab: ProgramTab): EditForm<Program> {
+  const own = FIELDS.filter((name) => TAB_OF[name] === tab);
+  const shown = OF_CURRENCY.some((name) => TAB_OF[name] === tab) ? new Set([...own, ...OF_CURRENCY]) : own;
+  return {
+    columns: (program) => Object.fromEntries([...shown].map((name) => [name, program[name]])),
+    texts: (program) => programValues(program),
+    changes: ({ id }) => ({ type: "program.updated", about: ["program_id", id] }),
+  };
+}
 
 /** The input for the API's schema. */
 export function programInput(fields: FormFields, currency: string): Record<ProgramField, unknown> {
-  const chosen = fields.text("currency").toUpperCase() || currency;
   return {
     name: fields.given("name"),
-    domain: fields.textOrNull("domain"),
-    currency: chosen,
+    domain: hostOf(fields.textOrNull("domain")),
+    currency: fields.given("currency") === "" ? currency : fields.given("currency")?.toUpperCase(),
     default_commission_pct: fields.number("default_commission_pct"),
     payout_term: fields.given("payout_term")?.toUpperCase(),
-    min_payout_cents: fields.given("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", chosen),
+    min_payout_cents: fields.given("min_payout_cents") === "" ? 0 : fields.money("min_payout_cents", currency),
     min_payouts: minimumsInput(fields),
+    payout_currency: currencyOf(fields.textOrNull("payout_currency")),
+    self_billing: fields.given("self_billing"),
+    self_billing_prefix: fields.given("self_billing_prefix"),
+    payer_name: fields.textOrNull("payer_name"),
+    payer_address: fields.given("payer_address") === undefined ? undefined : fields.raw("payer_address").trim() || null,
+    payer_country: fields.textOrNull("payer_country"),
+    payer_tax_id: fields.textOrNull("payer_tax_id"),
+    require_tax_data: truthOf(fields.text("require_tax_data")),
     cookie_days: fields.number("cookie_days"),
     attribution: fields.given("attribution"),
     code_precedence: fields.given("code_precedence"),
@@ -81,9 +113,23 @@ export function programInput(fields: FormFields, currency: string): Record<Progr
     slug: fields.textOrNull("slug"),
     questions: fields.given("questions") === undefined ? undefined : linesOf(fields.text("questions")),
     sale_amounts: fields.given("sale_amounts"),
+    partner_links: truthOf(fields.text("partner_links")),
     assets: fields.given("assets") === undefined ? undefined : readAssets(fields.raw("assets")),
+    debtor_name: fields.textOrNull("debtor_name"),
+    debtor_iban: fields.textOrNull("debtor_iban"),
+    debtor_bic: fields.textOrNull("debtor_bic"),
     terms: fields.given("terms") === undefined ? undefined : fields.raw("terms").trim() || null,
   };
+}
+
+/** The host of a pasted address. */
+function hostOf<None extends null | undefined>(text: string | None): string | None {
+  return typeof text === "string" ? text.replace(/^https?:\/\//i, "").replace(/[/?#].*$/, "") : text;
+}
+
+/** A currency in upper case. */
+function currencyOf<None extends null | undefined>(text: string | None): string | None {
+  return typeof text === "string" ? text.toUpperCase() : text;
 }
 
 /** The lines that are not empty. */
@@ -100,30 +146,53 @@ function truthOf(text: string): boolean | string | undefined {
   return text === "true" || (text === "false" ? false : text);
 }
 
-/** The settings in groups, in the order in which a new program needs them. */
-export function ProgramFields({ program, fields }: { program: Program; fields?: FormFields | undefined }) {
-  return (
+interface TabProps {
+  program: Program;
+  fields?: FormFields | undefined;
+}
+
+/** The settings of a page, in groups. */
+export const PROGRAM_TABS: Record<ProgramTab, (props: TabProps) => Child> = {
+  general: () => (
+    <FieldGroup name="Program">
+      <GeneralFields />
+    </FieldGroup>
+  ),
+  commissions: () => (
     <>
-      <FieldGroup name="General">
-        <GeneralFields />
-      </FieldGroup>
-      <FieldGroup name="Commissions">
+      <FieldGroup name="Rate and approval">
         <CommissionFields />
+      </FieldGroup>
+      <FieldGroup name="Attribution">
         <AttributionFields />
       </FieldGroup>
+    </>
+  ),
+  payouts: ({ program, fields }) => (
+    <>
       <FieldGroup name="Payouts">
         <PayoutFields currency={program.currency} />
         <MinimumFields rows={minimumRows(program, fields)} />
       </FieldGroup>
-      <FieldGroup name="Partner portal">
-        <PortalFields />
+      <FieldGroup name="Your bank account">
+        <DebtorFields />
       </FieldGroup>
+      <FieldGroup name="Statements and invoices">
+        <InvoiceFields />
+      </FieldGroup>
+    </>
+  ),
+  portal: () => (
+    <>
       <FieldGroup name="Applications">
         <ApplicationFields />
       </FieldGroup>
+      <FieldGroup name="Partner portal">
+        <PortalFields />
+      </FieldGroup>
     </>
-  );
-}
+  ),
+};
 
 /** The program's identity, look and time zone. */
 function GeneralFields() {
@@ -186,12 +255,12 @@ function CommissionFields() {
       />
       <SelectField
         name="live_only"
-        label="The providers' test payments"
+        label="Test payments"
         options={[
-          { value: "true", label: "earn nothing" },
-          { value: "false", label: "earn like real ones" },
+          { value: "true", label: "Ignore" },
+          { value: "false", label: "Count like real payments" },
         ]}
-        hint="For testing. Commissions on test payments can be paid out like any others."
+        hint="Payments in a provider's test mode. Their commissions can be paid out like any others."
       />
     </>
   );
@@ -207,23 +276,23 @@ function AttributionFields() {
         required={true}
         inputmode="numeric"
         unit="days"
-        hint="Changes the script tag below: copy it again."
+        hint="Changes the script tag: copy it again from General."
       />
       <SelectField
         name="attribution"
-        label="If several partners sent the visitor"
+        label="Several partners sent the visitor"
         options={[
-          { value: "last", label: "the last one earns" },
-          { value: "first", label: "the first one earns" },
+          { value: "last", label: "Last partner earns" },
+          { value: "first", label: "First partner earns" },
         ]}
-        hint="Changes the script tag below: copy it again."
+        hint="Changes the script tag: copy it again from General."
       />
       <SelectField
         name="code_precedence"
-        label="If a payment has a link's partner and a promotion code"
+        label="Link and promotion code name different partners"
         options={[
-          { value: "link", label: "the link's partner earns" },
-          { value: "code", label: "the code's partner earns" },
+          { value: "link", label: "Link's partner earns" },
+          { value: "code", label: "Code's partner earns" },
         ]}
         hint="For payments from now on."
       />
@@ -248,6 +317,29 @@ function PayoutFields({ currency }: { currency: string }) {
         unit={currency}
         hint="Smaller amounts roll over to the next payout."
       />
+      <Field
+        name="payout_currency"
+        label="Payout currency"
+        maxlength={3}
+        placeholder="As earned"
+        hint="Later payouts convert other currencies to it, with the exchange rates below. Empty: one payout in each currency, as earned."
+      />
+    </>
+  );
+}
+
+/** The account that SEPA files pay from (OUT-27). */
+function DebtorFields() {
+  return (
+    <>
+      <Field name="debtor_name" label="Account holder" maxlength={140} hint="For SEPA files. As your bank writes it." />
+      <Field
+        name="debtor_iban"
+        label="IBAN"
+        maxlength={64}
+        hint="The account that your SEPA files pay from. It is stored encrypted and shown masked; to replace it, type the whole IBAN."
+      />
+      <Field name="debtor_bic" label="BIC" maxlength={11} hint="Only if your bank asks for it." />
     </>
   );
 }
@@ -269,10 +361,19 @@ function PortalFields() {
         name="sale_amounts"
         label="Amounts of sales"
         options={[
-          { value: "shown", label: "is shown to the partner" },
-          { value: "hidden", label: "is hidden from the partner" },
+          { value: "shown", label: "Show to partners" },
+          { value: "hidden", label: "Hide from partners" },
         ]}
         hint="In the portal and its files, along with the rate of each commission. Partners who know their rate can still work out the amount."
+      />
+      <SelectField
+        name="partner_links"
+        label="Further links"
+        options={[
+          { value: "false", label: "One link for each partner" },
+          { value: "true", label: "Partners add links with their own names" },
+        ]}
+        hint={`Up to ${MAX_OWN_SLUGS} for each partner. Each link belongs to its partner for good.`}
       />
       <TextArea
         name="assets"
@@ -292,17 +393,17 @@ function ApplicationFields() {
     <>
       <SelectField
         name="applications"
-        label="People who apply to become partners"
+        label="Applications"
         options={[
-          { value: "off", label: "cannot apply" },
-          { value: "review", label: "wait until you approve them" },
-          { value: "auto", label: "become partners at once" },
+          { value: "off", label: "Closed" },
+          { value: "review", label: "Review each application" },
+          { value: "auto", label: "Approve automatically" },
         ]}
-        hint="They apply on your program's page and verify their e-mail address."
+        hint="People apply on your program's page and verify their e-mail address."
       />
       <Field
         name="slug"
-        label="Name in the address of that page"
+        label="Address of the application page"
         placeholder="example-shop"
         maxlength={64}
         hint="/join/example-shop. Empty: the program id."

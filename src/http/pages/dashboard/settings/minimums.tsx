@@ -62,7 +62,7 @@ export function MinimumFields({ rows }: { rows: readonly MinimumRow[] }) {
           <MinimumFieldsRow row={row} index={i} problems={rowProblems(problems, rows, i)} />
         ))}
       </div>
-      <p class="hint">Others have the same number of units.</p>
+      <p class="hint">Other currencies: the same number as above.</p>
     </fieldset>
   );
 }
@@ -95,7 +95,7 @@ function MinimumFieldsRow({ row, index, problems }: MinimumFieldsRowProps) {
         label={label("currency")}
         value={row.currency}
         problems={problems}
-        placeholder="EUR"
+        {...(index === 0 ? { placeholder: "EUR" } : {})}
         maxlength={3}
       />
       <Field

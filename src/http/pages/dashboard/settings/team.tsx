@@ -15,9 +15,10 @@ import { Facts, Table } from "../../parts/table.tsx";
 import { ActionLink, useMay } from "../../rights.tsx";
 import { act, sentFields, type Sent } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
+import { SETTINGS, SettingsTabs } from "./tabs.tsx";
 
-const PLACE = "/dashboard/settings";
-const AT = `${PLACE}/team`;
+const PLACE = SETTINGS;
+const AT = `${SETTINGS}/team` as const;
 
 const ROLE_OPTIONS = MEMBER_ROLES.map((value) => ({ value, label: ROLE_TITLES[value] }));
 
@@ -103,7 +104,7 @@ async function teamPage(c: Context<PageEnv>, { fields, problems, refused }: Team
   const members = await listMembers(c.var.ctx);
   const head = {
     lede: "The people who can sign in to this dashboard, and their roles.",
-    back: { href: PLACE, label: "Settings" },
+    tabs: <SettingsTabs at={AT} />,
   };
   return framed(
     c,

@@ -1,10 +1,13 @@
 import { listDeliveries, type AttemptRecord, type DeliveryRecord } from "../../../../core/webhooks/history.ts";
-import type { Endpoint } from "../../../../core/kernel/rows.ts";
+import type { EndpointWithHealth } from "../../../../core/webhooks/health.ts";
 import { deliveryQuery } from "../../../queries.ts";
 import { PageHead } from "../../layout.tsx";
-import { ListFilter, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../../list.tsx";
-import { ActionButton, SelectField } from "../../parts/form.tsx";
-import { Badge, plural, When } from "../../parts/figures.tsx";
+import { dateColumn, ListFoot, ListTable, timeColumn, type ListOf, type Shown } from "../../list.tsx";
+import { ListFilter } from "../../list-filter.tsx";
+import { choice } from "../../parts/filter-fields.tsx";
+import { ActionButton } from "../../parts/form.tsx";
+import { Badge, countText, plural, When } from "../../parts/figures.tsx";
+import { Menu } from "../../parts/menu.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Empty, Facts } from "../../parts/table.tsx";
 import { ActionLink, IfMay } from "../../rights.tsx";
@@ -17,23 +20,18 @@ export const DELIVERY_LIST: ListOf<typeof deliveryQuery, DeliveryRecord> = {
   label: "Deliveries",
   query: deliveryQuery,
   read: (c, filter) => listDeliveries(c.var.ctx, c.req.param("id") ?? "", filter),
+  sort: "created_at",
   columns: [
     {
       key: "event",
       label: "Event",
-      cell: (delivery) => (
-        <span>
-          <code>{delivery.event}</code>
-          <span class="second">
-            <When at={delivery.created_at} />
-          </span>
-        </span>
-      ),
-      csv: { delivery_id: "id", created_at: "created_at", event: "event", event_id: "event_id" },
+      cell: (delivery) => <code>{delivery.event}</code>,
+      csv: { delivery_id: "id", event: "event", event_id: "event_id" },
     },
     {
       key: "status",
       label: "Status",
+      state: ({ status }) => status,
       cell: (delivery) => <StatusCell delivery={delivery} />,
       csv: { status: "status", next_attempt_at: "next_attempt_at" },
     },
@@ -48,15 +46,18 @@ export const DELIVERY_LIST: ListOf<typeof deliveryQuery, DeliveryRecord> = {
         last_error: (delivery) => delivery.attempts.at(-1)?.error ?? null,
       },
     },
+    dateColumn("Created", "created_at"),
   ],
 };
 
 interface EndpointDetailProps {
-  endpoint: Endpoint;
+  endpoint: EndpointWithHealth;
   deliveries: Shown<typeof deliveryQuery, DeliveryRecord>;
+  now: number;
+  zone: string;
 }
 
-export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
+export function EndpointDetail({ endpoint, ...list }: EndpointDetailProps) {
   const path = `${AT}/${endpoint.id}`;
   return (
     <>
@@ -71,15 +72,19 @@ export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
                 Resend missed events
               </ActionLink>
             ) : null}
-            <ActionLink class="button" href={`${path}/edit`}>
-              Edit
-            </ActionLink>
-            <ActionLink class="button" href={`${path}/rotate-secret`}>
-              Rotate secret
-            </ActionLink>
-            <ActionLink class="button danger" href={`${path}/delete`}>
-              Delete
-            </ActionLink>
+            <Menu
+              items={[
+                <ActionLink class="item" href={`${path}/edit`}>
+                  Edit
+                </ActionLink>,
+                <ActionLink class="item" href={`${path}/rotate-secret`}>
+                  Rotate secret
+                </ActionLink>,
+                <ActionLink class="item danger" href={`${path}/delete`}>
+                  Delete
+                </ActionLink>,
+              ]}
+            />
           </>
         }
       />
@@ -95,30 +100,25 @@ export function EndpointDetail({ endpoint, deliveries }: EndpointDetailProps) {
         </Notice>
       ) : null}
       <EndpointFacts endpoint={endpoint} path={path} />
-      <Deliveries deliveries={deliveries} path={path} />
+      <Deliveries {...list} path={path} />
     </>
   );
 }
 
-interface DeliveriesProps extends Pick<EndpointDetailProps, "deliveries"> {
+interface DeliveriesProps extends Omit<EndpointDetailProps, "endpoint"> {
   path: string;
 }
 
-function Deliveries({ deliveries, path }: DeliveriesProps) {
+function Deliveries({ deliveries, path, now, zone }: DeliveriesProps) {
   return (
     <section class="card flush">
       <div class="card-head">
         <h2>Deliveries</h2>
-        <ListFilter list={DELIVERY_LIST} shown={deliveries} path={path}>
-          <SelectField
-            name="status"
-            label={<span class="visually-hidden">Status</span>}
-            options={[
-              { value: "", label: "Any status" },
-              ...DELIVERY_STATUSES.map((value) => ({ value, label: value })),
-            ]}
-          />
-        </ListFilter>
+        <ListFilter
+          {...{ list: DELIVERY_LIST, shown: deliveries, path, now, zone }}
+          fields={[choice("status", "Status", DELIVERY_STATUSES)]}
+          presets={[{ label: "Failed", query: { status: "failed" } }]}
+        />
       </div>
       {deliveries.page.total === 0 ? (
         <Empty title={deliveries.isFiltered ? "No delivery has this status" : "Nothing was sent yet"}>
@@ -129,6 +129,7 @@ function Deliveries({ deliveries, path }: DeliveriesProps) {
           <ListTable
             list={DELIVERY_LIST}
             shown={deliveries}
+            path={path}
             act={{ label: "Send", cell: (delivery) => <Send delivery={delivery} path={path} /> }}
           />
           <ListFoot shown={deliveries} path={path} file={`${path}/deliveries.csv`} />
@@ -185,7 +186,48 @@ function resultText({ status_code, error }: AttemptRecord): string {
   return status_code === null ? said : `${said}, ${status_code}`;
 }
 
-export type Detailed = Pick<Endpoint, "url" | "description" | "events" | "active" | "failing_since" | "failure_count">;
+type HealthOf = Pick<EndpointWithHealth, "active" | "disabled_at" | "failing_since" | "last_success">;
+
+/** The state of an endpoint in a word, with its times below (PAGE-41). */
+export function Health({ endpoint }: { endpoint: HealthOf }) {
+  const { active, disabled_at, failing_since, last_success } = endpoint;
+  const last =
+    last_success === null ? null : (
+      <span class="second">
+        last success <When at={last_success} />
+      </span>
+    );
+  if (!active) {
+    return disabled_at === null ? (
+      <Badge state="off" label="disabled" />
+    ) : (
+      <Badge state="failed" label="disabled by us" />
+    );
+  }
+  if (failing_since !== null) {
+    return (
+      <span>
+        <Badge state="failed" label="failing" />
+        <span class="second">
+          since <When at={failing_since} />
+        </span>
+        {last}
+      </span>
+    );
+  }
+  if (last_success === null) return <Badge state="none" label="no deliveries yet" />;
+  return (
+    <span>
+      <Badge state="active" label="healthy" />
+      {last}
+    </span>
+  );
+}
+
+export type Detailed = Pick<
+  EndpointWithHealth,
+  "url" | "description" | "events" | "active" | "disabled_at" | "failing_since" | "failure_count" | "last_success"
+>;
 
 function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string }) {
   return (
@@ -196,9 +238,9 @@ function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string })
           endpoint.description === null ? null : ["Description", endpoint.description],
           ["Sends", endpoint.events.includes("*") ? "Everything" : endpoint.events.join(", ")],
           [
-            "Status",
+            "Health",
             <span class="actions">
-              <Badge state={endpoint.active ? "active" : "off"} />
+              <Health endpoint={endpoint} />
               <ActionButton
                 action={`${path}/switch`}
                 values={{ active: String(!endpoint.active) }}
@@ -206,14 +248,7 @@ function EndpointFacts({ endpoint, path }: { endpoint: Detailed; path: string })
               />
             </span>,
           ],
-          endpoint.failing_since === null
-            ? null
-            : [
-                "Failing since",
-                <>
-                  <When at={endpoint.failing_since} />, {plural(endpoint.failure_count, "attempt")}
-                </>,
-              ],
+          endpoint.failing_since === null ? null : ["Failed attempts", countText(endpoint.failure_count)],
         ]}
       />
     </section>
@@ -241,7 +276,7 @@ function Send({ delivery, path }: { delivery: DeliveryRecord; path: string }) {
       action={`${path}/deliveries/${delivery.id}/redeliver`}
       label={
         <>
-          {delivery.status === "pending" ? "Send now" : "Send again"}
+          {delivery.status === "pending" ? "Send now" : "Resend"}
           <span class="visually-hidden"> {delivery.id}</span>
         </>
       }

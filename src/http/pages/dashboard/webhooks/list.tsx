@@ -4,12 +4,13 @@ import type { Endpoint } from "../../../../core/kernel/rows.ts";
 import {
   createEndpoint,
   deleteEndpoint,
-  listEndpoints,
   readEndpoint,
   updateEndpoint,
   type EndpointWithSecret,
 } from "../../../../core/webhooks/endpoints.ts";
+import { readEndpointHealth, type EndpointWithHealth } from "../../../../core/webhooks/health.ts";
 import { dayIn } from "../../../../domain/time-zone.ts";
+import { notFound } from "../../../../lib/errors.ts";
 import { DAY, MINUTE } from "../../../../lib/time.ts";
 import { recoverBody } from "../../../api/webhook-actions.ts";
 import { endpointCreate, endpointPatch } from "../../../api/webhooks.ts";
@@ -18,15 +19,15 @@ import { openEdit, type Edit } from "../../edits.ts";
 import type { FormFields, Problems } from "../../forms.ts";
 import { framed, formPage } from "../../framed.tsx";
 import { csvOf } from "../../list-csv.ts";
-import { readList } from "../../list.tsx";
+import { readList, shorterAddress } from "../../list.tsx";
 import { CopyLine } from "../../parts/copy.tsx";
 import { ActionButton, Field } from "../../parts/form.tsx";
-import { Badge, plural, When } from "../../parts/figures.tsx";
+import { plural, When } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { ActionLink } from "../../rights.tsx";
 import { ENDPOINT_FORM, endpointInput, endpointValues, EndpointFields } from "./fields.tsx";
-import { DELIVERY_LIST, EndpointDetail } from "./detail.tsx";
+import { DELIVERY_LIST, EndpointDetail, Health } from "./detail.tsx";
 import { act, press, change, sentFields } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
 import type { Place } from "../../layout.tsx";
@@ -46,7 +47,7 @@ function recoveredTexts(count = ""): Record<string, string> {
 /** `/dashboard/webhooks` (PAGE-7): deliveries, redeliver, test. */
 export const webhooks = new Hono<PageEnv>()
   .get("/", async (c) => {
-    const list = await listEndpoints(c.var.ctx);
+    const list = await readEndpointHealth(c.var.ctx);
     const addLink = (text: string) => (
       <ActionLink class="button primary" href={`${AT}/new`}>
         {text}
@@ -80,13 +81,16 @@ export const webhooks = new Hono<PageEnv>()
     }),
   )
   .get("/:id", async (c) => {
-    const endpoint = await readEndpoint(c.var.ctx, c.req.param("id"));
+    const shorter = shorterAddress(c, DELIVERY_LIST);
+    if (shorter !== null) return c.redirect(shorter, 303);
+    const [endpoint] = await readEndpointHealth(c.var.ctx, c.req.param("id"));
+    if (!endpoint) throw notFound("webhook endpoint");
     const deliveries = await readList(c, DELIVERY_LIST);
     const done = { ...FLASH.endpoints, ...recoveredTexts(c.req.query("count")) };
     return framed(
       c,
       { title: "Webhook endpoint", at: AT, done },
-      <EndpointDetail endpoint={endpoint} deliveries={deliveries} />,
+      <EndpointDetail {...{ endpoint, deliveries }} now={c.var.now} zone={c.var.session.program.time_zone} />,
     );
   })
   .get("/:id/deliveries.csv", (c) => csvOf(c, DELIVERY_LIST))
@@ -153,29 +157,32 @@ export const webhooks = new Hono<PageEnv>()
     return c.redirect(addressWithNote(AT, "deleted"), 303);
   });
 
-export type Listed = Pick<Endpoint, "id" | "url" | "description" | "events" | "active" | "disabled_at" | "created_at">;
+export type Listed = Pick<
+  EndpointWithHealth,
+  "id" | "url" | "description" | "events" | "active" | "failing_since" | "disabled_at" | "last_success" | "created_at"
+>;
 
 function EndpointTable({ endpoints }: { endpoints: readonly Listed[] }) {
   return (
     <Table
       label="Webhook endpoints"
-      columns={[{ label: "Endpoint" }, { label: "Events" }, { label: "Status" }, { label: "Added", align: "end" }]}
+      columns={[
+        { label: "Endpoint" },
+        { label: "Health" },
+        { label: "Events" },
+        { label: "Added", align: "end", quiet: true },
+      ]}
       rows={endpoints.map((endpoint) => [
         <span>
           <a href={`${AT}/${endpoint.id}`}>{endpoint.url}</a>
           {endpoint.description ? <span class="second">{endpoint.description}</span> : null}
         </span>,
+        <Health endpoint={endpoint} />,
         endpoint.events.includes("*") ? "all" : plural(endpoint.events.length, "type"),
-        <EndpointState endpoint={endpoint} />,
         <When at={endpoint.created_at} only="day" />,
       ])}
     />
   );
-}
-
-function EndpointState({ endpoint }: { endpoint: Listed }) {
-  if (endpoint.active) return <Badge state="active" />;
-  return endpoint.disabled_at === null ? <Badge state="off" /> : <Badge state="failed" label="disabled by us" />;
 }
 
 function placeOf(id: string): Place {

@@ -1,0 +1,56 @@
+/** Phrases of queries, and their names here. Each side may be several phrases, separated by commas. */
+const SYNONYMS: readonly (readonly [asked: string, here: string])[] = [
+  ["pagination, paging, paginate, next page", "cursor, page, pagination"],
+  ["sandbox, test mode, test card, fake money", "test without real money, test payments, sandbox"],
+  ["gdpr, dsgvo, ccpa, delete customer, right to be forgotten, personal data", "erase, erase customer"],
+  ["429, throttle, throttling, quota, rate limit, rate limiting, too many requests", "rate_limited, rate limits"],
+  ["401, unauthorized, unauthenticated, authentication", "api key, unauthorized"],
+  ["403, permission", "forbidden, scopes"],
+  ["retry, retries, resend, redelivery", "again, redeliver, delivery"],
+  ["restore, rollback, disaster, recovery", "backup, restore, time travel"],
+  ["backup, dump", "restore, export, time travel"],
+  ["cost, price, pricing, plan, bill", "what it costs, dollars, cost"],
+  ["python, php, golang, go, ruby, hmac, verify webhook", "verify signatures, signature"],
+  ["typescript, node, nodejs, javascript, sdk, library", "typescript, client"],
+  ["deploy, deployment, production, hosting, install, go live, live", "first deploy, deploy, going live"],
+  ["webhook secret, signing secret, whsec", "secret, signature"],
+  ["localhost, tunnel, ngrok, local webhook", "receive webhook locally"],
+  ["payout, withdraw, withdrawal, cash out, pay partner", "payout, payouts"],
+  ["coupon, voucher, discount code, promo code", "promotion code, promotion codes"],
+  ["affiliate, referrer, publisher, creator, ambassador", "partner, partners"],
+  [
+    "rewardful, firstpromoter, tolt, affonso, leaddyno, tapfiliate, partnerstack, refersion, dub, switch",
+    "import, migrate",
+  ],
+  ["csv, upload, spreadsheet", "import, file"],
+  ["clawback, negative commission, chargeback, dispute, money back", "refund, clawback"],
+  ["iban, sepa, wise, transferwise", "bank transfer, bank file, bank"],
+  ["utm, referral link, tracking link, affiliate link", "link, reference, ref"],
+  ["cookie, cookies, consent, privacy, tracking", "script, consent, cookie"],
+  ["snippet, pixel, tag, gtm", "script, tag managers"],
+  ["tax, vat, invoice", "invoices, self billing, tax"],
+  ["tier, tiers, commission rate, percentage, rate", "flow, flows, commission_pct, group"],
+  ["recurring, subscription, renewal, lifetime", "months_since_first_payment, subscription, renewals"],
+  ["login, log in, signin, magic link, password", "sign in"],
+  ["iframe, embed, white label", "portal in your own site, frame"],
+  ["hold, threshold, minimum payout", "minimum, hold"],
+  ["fraud, abuse, self referral", "flagged, review"],
+  ["duplicate, idempotent, exactly once, dedupe", "idempotency, idempotency-key"],
+  ["staff, colleague, user, role", "team, members, roles"],
+  ["alert, uptime, health", "watching, monitoring, healthz"],
+  ["upgrade, migration", "upgrade, migrate"],
+  ["lead, signup, trial", "lead, sign-up, facts from your own server"],
+  ["currency, fx, exchange rate", "currency, currencies"],
+];
+
+/** The synonyms by stems, as the index has them; `stems` makes a phrase's. */
+export function synonymsBy(stems: (text: string) => string[]): Record<string, string[]> {
+  const phrases = (list: string) => list.split(", ").map((phrase) => stems(phrase).join(" "));
+  const found: Record<string, string[]> = {};
+  for (const [asked, here] of SYNONYMS) {
+    for (const key of phrases(asked)) {
+      found[key] = [...new Set([...(found[key] ?? []), ...phrases(here)])].filter((one) => one !== key);
+    }
+  }
+  return found;
+}

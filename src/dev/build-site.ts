@@ -1,7 +1,7 @@
 /**
  * `npm run build:site`: makes the static files of a deployment in `build/site`, the folder that wrangler uploads: the
- * tracking script, style and scripts of the pages, the OpenAPI document and the documentation (`src/site`). The files
- * contain the address PUBLIC_URL. `npm start`, `npm test` and `npm run deploy` make their own.
+ * tracking script, style and scripts of the pages, the OpenAPI document, the types of the client and the documentation
+ * (`src/site`). The files contain the address PUBLIC_URL. `npm start`, `npm test` and `npm run deploy` make their own.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -20,12 +20,16 @@ export type MakeSite = (server: string | null) => Record<string, string>;
 
 /** The module `src/site/site.tsx`, which compiles with the Worker's types. */
 interface SiteModule {
-  makeSite: (tracker: string, server: string | null) => Record<string, string>;
+  makeSite: (made: { tracker: string; client: string }, server: string | null) => Record<string, string>;
 }
 
 /** Writes the names of the pages' files, then compiles `src/site`. */
 export async function compileSite(): Promise<MakeSite> {
-  const [tracker] = await Promise.all([trackerScript(), writeAssetNames()]);
+  const [tracker, client] = await Promise.all([
+    trackerScript(),
+    readFile(join(SOURCES, "client", "index.d.ts"), "utf8"),
+    writeAssetNames(),
+  ]);
   const { outputFiles } = await build({
     entryPoints: [join(SOURCES, "site", "site.tsx")],
     bundle: true,
@@ -38,7 +42,7 @@ export async function compileSite(): Promise<MakeSite> {
   });
   const module = Buffer.from(outputFiles[0]!.text).toString("base64");
   const site = (await import(`data:text/javascript;base64,${module}`)) as SiteModule;
-  return (server) => site.makeSite(tracker, server);
+  return (server) => site.makeSite({ tracker, client }, server);
 }
 
 /** Makes the static files for a deployment's origin, or null, in a folder, and deletes all other files there. */
@@ -74,12 +78,14 @@ async function writeChanged(path: string, text: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Substitutes for the modules of the platform, which the Worker imports and the site does not need. */
-const platform: Plugin = {
+/** Substitutes for the modules of the platform, for the Worker's code outside of it. */
+export const platform: Plugin = {
   name: "platform",
   setup(builder) {
     builder.onResolve({ filter: /^cloudflare:/ }, ({ path }) => ({ path, namespace: "platform" }));
-    builder.onLoad({ filter: /.*/, namespace: "platform" }, () => ({ contents: "export class DurableObject {}" }));
+    builder.onLoad({ filter: /.*/, namespace: "platform" }, () => ({
+      contents: "export class DurableObject { constructor(ctx, env) { this.ctx = ctx; this.env = env; } }",
+    }));
   },
 };
 

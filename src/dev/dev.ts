@@ -9,12 +9,12 @@ import {
   DEFAULT_PORT,
   DEFAULT_STATE,
   localUrl,
-  migrate,
   refuseTakenPort,
   siteFolder,
   untilHealthy,
   WRANGLER,
 } from "./local-service.ts";
+import { migrate } from "./migrate.ts";
 import { portFrom } from "./port.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";

@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { buildSite } from "./build-site.ts";
 import { runCrons } from "./crons.ts";
 import { keptMail, writeMail } from "./local-mails.ts";
+import { boundDatabases, migrate } from "./migrate.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 
@@ -25,6 +24,12 @@ export interface LocalServiceOptions {
   port: number;
   /** The folder of its database and objects, kept between runs. */
   persistTo: string;
+  /** Whether the state folder has had all migrations. Default: the missing ones are applied. */
+  isMigrated?: boolean;
+  /** Fills the file of the migrated database `DB` before the Worker starts. */
+  fill?: (file: string) => Promise<void>;
+  /** Called when a stage of the start begins. */
+  onStage?: (stage: string) => void;
   /** Overrides the variables of `.dev.vars`. */
   secrets?: Record<string, string>;
   /** Plays the outside world: receives each fetch of the Worker. Default: the real network. */
@@ -55,11 +60,18 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   // Suppress the runtime's own lines, including those that `logLevel` below does not affect (one per queue batch).
   process.env["WRANGLER_LOG"] = "none";
   const site = siteFolder(options.persistTo);
-  const [{ unstable_startWorker: startWorker }] = await Promise.all([
-    import("wrangler"),
-    migrate(options.persistTo),
-    buildSite(site, localUrl(options.port)),
-  ]);
+  const { onStage = () => {} } = options;
+  onStage("Preparing the database");
+  if (!options.isMigrated) await migrate(options.persistTo);
+  const filled = options.fill?.((await boundDatabases(options.persistTo))[0]!.file);
+  // Its failure is reported below.
+  filled?.catch(() => {});
+  onStage("Building the pages");
+  await buildSite(site, localUrl(options.port));
+  // A request of the demo or of a tab to the Worker would open the file that `fill` replaces, which ruins it.
+  await filled;
+  onStage("Starting the Worker");
+  const { unstable_startWorker: startWorker } = await import("wrangler");
   const secrets = Object.entries({ PUBLIC_URL: localUrl(options.port), CLICK_FLUSH_SECONDS: "1", ...options.secrets });
   const worker = await startWorker({
     config: join(ROOT, "wrangler.toml"),
@@ -107,29 +119,6 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 
 /** Returns the folder of the static files. They contain the service's address, so each service has its own. */
 export const siteFolder = (persistTo: string): string => join(persistTo, "site");
-
-/** Applies the migrations that a state folder lacks, to every database that `wrangler.toml` binds. */
-export async function migrate(persistTo: string): Promise<void> {
-  const [bindings] = await Promise.all([boundDatabases(), migrateOne(persistTo, "DB")]);
-  for (const binding of bindings) if (binding !== "DB") await migrateOne(persistTo, binding);
-}
-
-async function boundDatabases(): Promise<string[]> {
-  const { unstable_readConfig: readConfig } = await import("wrangler");
-  const { d1_databases }: { d1_databases: { binding: string }[] } = readConfig({ config: join(ROOT, "wrangler.toml") });
-  return d1_databases.map(({ binding }) => binding);
-}
-
-async function migrateOne(persistTo: string, binding: string): Promise<void> {
-  const args = ["d1", "migrations", "apply", binding, "--local", "--persist-to", persistTo];
-  try {
-    const env = { ...process.env, WRANGLER_LOG: "log" };
-    await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT, env });
-  } catch (error) {
-    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-    throw new Error(`The migrations could not be applied to ${persistTo}:\n${stdout}${stderr}`, { cause: error });
-  }
-}
 
 export async function freePort(): Promise<number> {
   return listenOnce(0, "127.0.0.1");

@@ -11,6 +11,7 @@ import { spawn, type StdioOptions } from "node:child_process";
 import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { migrate } from "./migrate.ts";
 import { quietWrangler } from "./quiet.ts";
 import { ROOT } from "./root.ts";
 import { failureLine, type Tally } from "./tally-reporter.ts";
@@ -20,7 +21,12 @@ const [first, ...rest] = process.argv.slice(2);
 quietWrangler();
 try {
   const results: Tally[] = [];
-  if (first === "browser" || first === "faults") {
+  if (first === "browser") {
+    // Two suites at once, since each waits for its browser and its service in turn. All services begin with one state.
+    const state = join(reports, "state");
+    await migrate(state);
+    results.push(await runNodeTests([first], ["--test-concurrency=2", ...rest], "stdout", { MIGRATED_STATE: state }));
+  } else if (first === "faults") {
     results.push(await runNodeTests([first], rest));
   } else if (first === "fuzz") {
     results.push(await runVitest(["test/fuzz", ...rest], { FUZZ_RUNS: process.env["FUZZ_RUNS"] ?? "20000" }));
@@ -69,15 +75,19 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
 }
 
 /** Returns node's test arguments. The readable report goes to the file `output`, or to standard output. */
-async function runNodeTests(folders: string[], args: string[], output = "stdout"): Promise<Tally> {
+async function runNodeTests(
+  folders: string[],
+  args: string[],
+  output = "stdout",
+  env: NodeJS.Dict<string> = {},
+): Promise<Tally> {
   const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
   if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const report = join(reports, "node.tap");
-  const code = await run([
-    ...["--test", "--test-reporter=spec", `--test-reporter-destination=${output}`],
-    ...["--test-reporter=tap", `--test-reporter-destination=${report}`, ...args, ...files],
-  ]);
+  const reporters = ["--test-reporter=spec", `--test-reporter-destination=${output}`];
+  reporters.push("--test-reporter=tap", `--test-reporter-destination=${report}`);
+  const code = await run(["--test", ...reporters, ...args, ...files], env);
   const tap = await readFile(report, "utf8").catch(() => "");
   const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
   const failed = count("fail") + count("cancelled");

@@ -8,9 +8,9 @@ import { eventually, requireMade, Steps } from "./steps.ts";
 
 export interface Target {
   url: string;
-  /** The operator's token, with which the demo creates its own program. */
+  /** The operator's token, with which the demo creates its own program if it has no `api_key`. */
   admin_token?: string | undefined;
-  /** Replaces the operator's token: the key of a program whose flows and provider secrets the demo may change. */
+  /** The key of a program to play in. The demo replaces its provider secrets, and deletes its own flows at the end. */
   api_key?: string | undefined;
   /** The played outside world. Without it, the webhook goes to a host name that does not exist. */
   world?: PlayedWorld | undefined;
@@ -49,12 +49,22 @@ interface List<T> {
   total: number;
 }
 
-/** Plays the main journey of the service over HTTP alone. Returns the number of steps and of differences. */
-export async function journey({ url, admin_token, api_key, world }: Target): Promise<Steps> {
+/** The result; the payment is missing if its step failed. */
+export interface Played {
+  steps: Steps;
+  partner_email: string;
+  payment_id: string | undefined;
+}
+
+/** Plays the main journey of the service over HTTP alone. */
+export async function journey({ url, admin_token, api_key, world }: Target): Promise<Played> {
   const steps = new Steps();
-  const slug = admin_token ? "jane" : `jane-${crypto.randomUUID().slice(0, 8)}`;
-  // Takes precedence over the flows of an existing program.
+  const isOwn = api_key === undefined;
+  const slug = isOwn ? "jane" : `jane-${crypto.randomUUID().slice(0, 8)}`;
+  const partner_email = `${slug}@partners.example`;
+  // The flows take precedence over those of an existing program, for this partner alone.
   const priority = 1_000_000;
+  const theirs = { field: "partner_slug", op: "eq", value: slug };
   let program: Identified | undefined;
   let key = api_key;
   let partner: Identified | undefined;
@@ -72,11 +82,11 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     return url;
   });
 
-  if (admin_token) {
+  if (isOwn) {
     await steps.step("The operator creates a program", "201 with an API key", async () => {
       const body = { name: "Demo shop", owner_email: "owner@shop.example", domain: "shop.example" };
       const reply = await call<{ program: Identified; api_key: string }>(`${url}/admin/programs`, {
-        ...{ method: "POST", bearer: admin_token, body },
+        ...{ method: "POST", bearer: admin_token ?? "", body },
       });
       ({ program, api_key: key } = expectStatus(reply, 201));
       return program.id;
@@ -89,7 +99,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
   });
 
   await steps.step("A partner is registered", "201, invited", async () => {
-    const body = { email: `${slug}@partners.example`, first_name: "Jane", slug };
+    const body = { email: partner_email, first_name: "Jane", slug };
     const reply = await api<Identified & { status: string }>("POST", "/partners", body);
     partner = expectStatus(reply, 201);
     expectSame(reply.body.status, "invited", "the status");
@@ -102,13 +112,19 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     return status;
   });
   await steps.step("A flow for big purchases", "201", async () => {
-    const conditions = [{ field: "txn_amount_cents", op: "gt", value: 20_000 }];
+    const conditions = [theirs, { field: "txn_amount_cents", op: "gt", value: 20_000 }];
     const body = { name: "Big purchases", action_type: "percentage", action_value: 30, conditions, priority };
     big = expectStatus(await api<Identified>("POST", "/flows", body), 201);
     return "30 % of payments over 200.00 USD, evaluated first";
   });
   await steps.step("A flow for all others", "201", async () => {
-    const body = { name: "Every purchase", action_type: "percentage", action_value: 12.5, priority: priority - 1 };
+    const body = {
+      name: "Every purchase",
+      action_type: "percentage",
+      action_value: 12.5,
+      conditions: [theirs],
+      priority: priority - 1,
+    };
     every = expectStatus(await api<Identified>("POST", "/flows", body), 201);
     return "12.5 % of every payment";
   });
@@ -238,7 +254,7 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
     };
     for (const [type, count] of Object.entries(expected)) {
       const { total } = expectStatus(await api<List<unknown>>("GET", `/events?type=${type}`), 200);
-      if (admin_token ? total !== count : total < count) throw new Error(`${type} is there ${total} times`);
+      if (isOwn ? total !== count : total < count) throw new Error(`${type} is there ${total} times`);
     }
     const { total } = expectStatus(await api<List<unknown>>("GET", "/events"), 200);
     return `${total} events: ${Object.entries(expected)
@@ -288,5 +304,18 @@ export async function journey({ url, admin_token, api_key, world }: Target): Pro
       return "X-Service-Signature and the Standard Webhooks headers hold for each";
     });
   }
-  return steps;
+  if (!isOwn) {
+    await steps.step(
+      "What the demo set up is removed",
+      "the flows, the endpoint and the providers' secrets",
+      async () => {
+        for (const flow of [big, every]) if (flow) expectStatus(await api("DELETE", `/flows/${flow.id}`), 200);
+        if (endpoint) expectStatus(await api("DELETE", `/webhooks/${endpoint.id}`), 200);
+        const cleared = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, null]));
+        expectStatus(await api("PATCH", "/programs/me", cleared), 200);
+        return "the partner, the payments and the commissions stay";
+      },
+    );
+  }
+  return { steps, partner_email, payment_id: commission?.payment_id };
 }

@@ -65,7 +65,7 @@ const ROOMS: Record<string, string[]> = {
   sessions: ["ledger", "partners"],
   applications: ["partners", "sessions"],
   operations: ["jobs", "ledger", "sessions"],
-  overview: ["clicks", "customers", "inbound", "ledger", "mails", "partners", "reconcile"],
+  overview: ["clicks", "customers", "inbound", "ledger", "mails", "partners", "payouts", "reconcile"],
 };
 
 /** Packages that belong to certain folders only. */
@@ -145,7 +145,7 @@ export default defineConfig({
   rules: {
     eqeqeq: ["error", "always", { null: "ignore" }],
     "import/no-cycle": ["error", { ignoreTypes: false }],
-    "max-lines": ["error", { max: 500 }],
+    "max-lines": ["error", { max: 450 }],
     "max-lines-per-function": ["error", { max: 70 }],
     "no-unused-vars": ["error", { argsIgnorePattern: "^_", ignoreRestSiblings: true }],
     "typescript/ban-ts-comment": "error",

@@ -65,7 +65,7 @@ const packages = [
 // D1 counts and the plans that its SQLite makes.
 const IN_WORKERS = [
   "test/conformance/**/*.test.ts",
-  "test/integration/{body-limits,click,http,inbound-stranger,installation,openapi-live,outbound-delivery,outbound-lanes,pages-posted,passkeys,periodic-mails,storage-down}.test.ts",
+  "test/integration/{body-limits,click,http,inbound-stranger,installation,openapi-live,outbound-delivery,outbound-lanes,pages-posted,passkeys,passkeys-written,periodic-mails,storage-down}.test.ts",
   "test/integration/click-{archive,budget,flush,flush-time,known,month,roll-up,split,wake}.test.ts",
   "test/integration/{claims,claims-matches,customers-rows,event-counts,journal,overview,pages-events,pages-money,pages-walk,partners,payouts-scale,query-plans,reconcile-round,recount}.test.ts",
   "test/integration/rows-read*.test.ts",

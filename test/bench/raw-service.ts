@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { convertV4MiniflareOptions, Miniflare, Response, type MiniflareOptions, type Request } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { buildSite } from "../../src/dev/build-site.ts";
 import { freePort, WRANGLER } from "../../src/dev/local-service.ts";
 import { quietWrangler } from "../../src/dev/quiet.ts";
 import { ROOT } from "../../src/dev/root.ts";
@@ -95,6 +96,7 @@ export const OUTBOUND_CALL = "x-outbound-call";
 /** Builds the Worker as a deployment would, into `folder`. */
 export async function buildWorker(folder: string): Promise<void> {
   quietWrangler();
+  await buildSite(join(ROOT, "build", "site"), null);
   const child = spawn(process.execPath, [WRANGLER, "deploy", "--dry-run", "--minify", "--outdir", folder], {
     cwd: ROOT,
     stdio: "ignore",

@@ -2,7 +2,8 @@
  * `npm run simulate:year`: a year of 100 programs with 1,000,000 clicks a month each, in rows, bytes, operations and
  * dollars, and the day on which a second database is needed. What single operations cost is measured first, in a run of
  * the Worker on this machine; what is assumed is printed with the result. `-- --clicks` shows only what a million clicks
- * cost by clicks per commit; `-- --json` prints everything for machines.
+ * cost by clicks per commit, `-- --shops` what the shops of `src/docs/costs.md` cost; `-- --json` prints everything for
+ * machines.
  */
 import { measure, type Measurements } from "./year/measure.ts";
 import {
@@ -16,6 +17,7 @@ import {
   millionClicksOf,
   millionItems,
   scriptLoads,
+  SHOPS,
   simulate,
   YEAR,
   type Items,
@@ -66,6 +68,11 @@ const seconds = (performance.now() - started) / 1000;
 if (args.includes("--json")) {
   const years = SCENARIOS.map(({ name, scenario }) => ({ name, scenario, months: simulate(measured, scenario) }));
   console.log(JSON.stringify({ prices: PRICES, measured, commits, years }, null, 2));
+} else if (args.includes("--shops")) {
+  for (const [name, scenario] of Object.entries(SHOPS)) {
+    const last = simulate(measured, scenario).at(-1)!;
+    printMeters(`A ${name} shop, month ${last.month}: ${usd(last.usd)}`, last);
+  }
 } else {
   printClicks(commits);
   if (!args.includes("--clicks")) printYear();

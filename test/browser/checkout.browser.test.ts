@@ -123,10 +123,11 @@ async function serve(snippet: Snippet, ref: unknown): Promise<string> {
   return new AsyncFunction("stripe", "paddle", "ref", snippet.server!(VALUES))(stripe, paddle, ref);
 }
 
-/** A visitor lands on the page that has the snippet. */
-async function land(path: string, snippet: Snippet, tag = scriptTag("defer")): Promise<void> {
+/** A visitor lands on the page that has the snippet; the test runs the clock of a timed one. */
+async function land(path: string, snippet: Snippet, tag = scriptTag("defer"), isTimed = false): Promise<void> {
   asked = [];
   visitor = await world.visitor();
+  if (isTimed) await visitor.page.clock.install();
   world.html = () => tag + snippet.page!(VALUES);
   await visitor.page.route(/^https:/, (route: Route) => {
     const url = route.request().url();
@@ -289,12 +290,13 @@ describe("payment elements of a page (TRACK-13)", () => {
 
   it("get none where there is none, and the one that comes later", async () => {
     const page = () => `<stripe-buy-button publishable-key="pk"></stripe-buy-button>`;
-    await land("/", { label: "", page, server: null });
-    await visitor.page.waitForTimeout(1_000);
+    await land("/", { label: "", page, server: null }, scriptTag("defer"), true);
+    await visitor.page.clock.runFor(10_000);
     const given = () =>
       visitor.page.evaluate(() => document.querySelector("stripe-buy-button")!.getAttribute("client-reference-id"));
     assert.equal(await given(), null);
     await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=jane"));
+    await visitor.page.clock.runFor(1_000);
     await until(async () => (await given()) === "jane");
   });
 });

@@ -64,6 +64,61 @@ describe("the reference on a phone (HTTP-33)", () => {
   });
 });
 
+describe("the search of the documentation (HTTP-34)", () => {
+  it("shows the best results while a query is typed, the same as the page of results", async () => {
+    const page = await world.visitor({ width: 1280 });
+    for (const [query, title] of [
+      ["pagination", "Pagination"],
+      ["verify signature python", "Python"],
+    ] as const) {
+      await page.goto(`${world.url}/docs`);
+      const field = page.getByRole("searchbox", { name: "Search the documentation" });
+      await field.pressSequentially(query);
+      const list = page.getByRole("list", { name: "Found" });
+      await list.getByRole("link", { name: title, exact: true }).waitFor();
+      const shown = (await list.getByRole("link").allTextContents()).slice(0, 3);
+      assert.ok(shown.includes(title), `${query}: ${shown.join()}`);
+      await field.press("Enter");
+      await page.waitForURL(/\/docs\/search\?q=/);
+      const found = page.getByRole("main").getByRole("listitem").getByRole("link");
+      assert.deepEqual((await found.allTextContents()).slice(0, 3), shown);
+      await found.filter({ hasText: title }).first().click();
+      await page.waitForURL(title === "Python" ? /signatures#python$/ : /\/docs#pagination$/);
+    }
+    await page.context().close();
+  });
+
+  it("finds the same without a script", async () => {
+    const page = await world.visitor({ width: 1280, scripts: false });
+    await page.goto(`${world.url}/docs/start`);
+    await page.getByRole("searchbox", { name: "Search the documentation" }).fill("pagination");
+    await page.getByRole("searchbox", { name: "Search the documentation" }).press("Enter");
+    await page.waitForURL(/\/docs\/search\?q=pagination/);
+    assert.equal(await page.getByRole("main").getByRole("link").first().textContent(), "Pagination");
+    await page.context().close();
+  });
+});
+
+describe("a code block of the documentation", () => {
+  it("has a Copy button, which is hidden without a script", async () => {
+    const page = await world.visitor({ width: 1280 });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${world.url}/docs/signatures`);
+    const blocks = await page.locator("main pre").count();
+    assert.equal(await page.locator("main pre").filter({ visible: true }).count(), blocks);
+    assert.equal(await page.getByRole("button", { name: /^Copy / }).count(), blocks);
+    await page.getByRole("button", { name: "Copy Ruby: Ruby" }).click();
+    await page.getByRole("button", { name: "Copy Ruby: Ruby" }).filter({ hasText: "Copied" }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(copied, await page.getByRole("region", { name: "Ruby: Ruby" }).textContent());
+    await page.context().close();
+    const plain = await world.visitor({ width: 1280, scripts: false });
+    await plain.goto(`${world.url}/docs/signatures`);
+    assert.equal(await plain.getByRole("button", { name: /^Copy / }).count(), 0);
+    await plain.context().close();
+  });
+});
+
 /** Below the bar that stays at the top. */
 async function isOnScreen(place: Locator): Promise<boolean> {
   return place.evaluate((element) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
 
@@ -64,7 +65,7 @@ describe("the portal in a frame", () => {
 
   it("is not shown by another site", async () => {
     const { page, refusals } = await pageAt("framed.other.localhost");
-    for (let i = 0; refusals.length === 0 && i < 300; i++) await page.waitForTimeout(100);
+    for (let i = 0; refusals.length === 0 && i < 300; i++) await sleep(100);
     assert.ok(refusals.length > 0, "the browser refused nothing");
     assert.equal(await page.frameLocator("iframe").getByText("Menu", { exact: true }).count(), 0);
     await page.context().close();

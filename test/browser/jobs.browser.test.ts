@@ -125,6 +125,8 @@ async function makeProgram(partners: number): Promise<OwnedProgram> {
       email: `partner-${i}@partners.example`,
       first_name: "Ada",
       last_name: `No. ${i}`,
+      // Details that are set later would hold the payouts.
+      ...{ payout_method: "wallet", payout_email: `partner-${i}@wallet.example` },
     };
     const { id } = await program.api("POST", "/partners", fields);
     await program.api("PATCH", `/partners/${id}`, { status: "active" });
@@ -148,8 +150,7 @@ for (const way of WAYS) {
       const owner = await Owner.of(program, way);
       await owner.link("1 application");
       await owner.page.getByRole("table", { name: "Applications" }).waitFor();
-      await owner.link(/Hohenzollern/);
-      await owner.press("Approve");
+      await owner.press(/^Approve Wolfe/);
       await owner.ends("approve an application", "Application approved. We e-mailed the partner their link");
     });
 
@@ -206,10 +207,10 @@ for (const way of WAYS) {
       owner = await Owner.of(program, way);
       await owner.link("Prepare payouts");
       await owner.press("Prepare 29 payouts");
-      await owner.press("Mark 29 payouts as paid…");
-      await owner.page.getByLabel("Reference for all of them").fill("SEPA 11");
-      await owner.press(/^Mark as paid: /);
-      await owner.ends("make and pay 29 payouts", "29 payouts paid: ");
+      await owner.press(/^Download/);
+      await owner.page.getByLabel(/^Reference/).fill("SEPA 11");
+      await owner.press("Mark these 29 as paid");
+      await owner.ends("make and pay 29 payouts", "29 payouts marked as paid: ");
       assert.equal(await totalOf("/payouts?status=paid"), 29);
     });
 
@@ -230,7 +231,7 @@ for (const way of WAYS) {
       };
       await tried(1);
       const owner = await Owner.of(program, way);
-      await owner.press(/^Send again/);
+      await owner.press(/^Resend/);
       await owner.ends("send a webhook again", "1 delivery that failed or was missed: being resent.");
       await tried(2);
     });
@@ -253,7 +254,7 @@ for (const way of WAYS) {
         .first()
         .waitFor();
       await owner.press("Save");
-      await owner.ends("change a rule, with its preview", "Saved. It decides payments from now on");
+      await owner.ends("change a rule, with its preview", "Saved. Applies to new payments only.");
       const saved = await program.api<Record<string, unknown>>("GET", `/flows/${id}`);
       assert.deepEqual([saved["action_value"], saved["conditions"]], [40, conditions]);
     });
@@ -277,6 +278,12 @@ for (const way of WAYS) {
       };
       const { api_key } = await program.api<{ api_key: string }>("POST", "/api-keys", fields);
       await works(api_key);
+      // Its use is recorded after the answer.
+      const isUsed = async () => {
+        const { data } = await program.api<{ data: { last_used_at: string | null }[] }>("GET", "/api-keys");
+        return data[0]?.last_used_at !== null;
+      };
+      while (!(await isUsed())) await new Promise((resolve) => setTimeout(resolve, 50));
       await world.sql(`update api_keys set created_at = '2026-01-01T00:00:00.000Z' where program_id = '${program.id}'`);
       await rotates(await Owner.of(program, way), "rotate an API key that ends soon");
       const owner = await Owner.of(program, way);

@@ -1,6 +1,7 @@
 /** From "I would like to be a partner" to the first paid commission, in pages and e-mails alone. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { signInOwner, startPagesWorld, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
 import { startShop, type Shop, type ShopPage } from "./shop.ts";
@@ -35,7 +36,7 @@ async function go(page: Page, place: string): Promise<void> {
 /** Reloads a page until it contains the expected element. */
 async function reloadUntil(page: Page, seen: Locator): Promise<void> {
   for (let i = 0; i < 480 && (await seen.count()) === 0; i++) {
-    await page.waitForTimeout(250);
+    await sleep(250);
     await page.reload();
   }
   assert.ok((await seen.count()) > 0, `${String(seen)} does not appear at ${page.url()}`);
@@ -175,19 +176,23 @@ async function pay(owner: Page): Promise<void> {
   await go(owner, "Payouts");
   await owner.getByRole("link", { name: "Prepare payouts" }).first().click();
   await press(owner, "Prepare 1 payout");
-  await owner.getByRole("link", { name: "the list of open payouts" }).click();
+  await heading(owner, "Pay");
+  await go(owner, "Payouts");
   await owner.getByRole("checkbox", { name: /^Choose the payout/ }).check();
   await press(owner, "Mark chosen as paid…");
-  await owner.getByLabel("Reference for all of them").fill("SEPA 2026-11");
+  await owner.getByLabel("Reference").fill("SEPA 2026-11");
   await press(owner, /^Mark as paid: /);
-  await heading(owner, /^1 payout paid: /);
+  await see(owner, /^1 payout marked as paid: /);
 }
 
 describe("somebody who would like to be a partner", () => {
   it("applies, is approved, sells, and is paid (JOIN-2, JOIN-6, MAIL-10, MAIL-11)", async () => {
     const program = await openProgram("bakery");
+    await program.api("PATCH", "/programs/me", { payout_change_hold_days: 0 });
     const applicant = await world.visitor({ scripts: false });
     await applicant.goto(`${world.url}/join/bakery`);
+    await see(applicant, "Earn 20 % of every sale.");
+    await see(applicant, "Payouts are prepared on the first of each month and due 15 days later.");
     await apply(applicant, "rosa@bread.example");
     const proof = await openMail(
       applicant.context(),
@@ -197,6 +202,7 @@ describe("somebody who would like to be a partner", () => {
     );
     await press(proof, "Send my application");
     await heading(proof, "Thank you");
+    await see(proof, "Bakery reviews your application and e-mails you the decision.");
     await applicant.context().close();
 
     const owner = await world.visitor();
@@ -219,7 +225,16 @@ describe("somebody who would like to be a partner", () => {
     await partner.getByLabel("Pay me by").selectOption({ label: "PayPal" });
     await partner.getByLabel("E-mail at PayPal").fill("rosa@wallet.example");
     await press(partner, "Save");
-    await see(partner, "Saved. New payouts go there.");
+    await see(partner, "Nothing has changed yet");
+    const change = await openMail(
+      context,
+      "rosa@bread.example",
+      "Confirm your payout details at Bakery",
+      "Review the change",
+    );
+    await press(change, "Confirm");
+    await see(change, "New payouts go there.");
+    await change.close();
 
     const ref = await visitShop(program, link);
     assert.equal(ref, new URL(link).searchParams.get("ref"));

@@ -68,6 +68,7 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
   const { data: commissions } = await api<{ data: Commission[] }>("GET", "/commissions?per_page=100");
   const { data: payouts } = await api<{ data: (WithId & { partner_id: string })[] }>("GET", "/payouts");
   const { data: payments } = await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments");
+  const file = at("payouts/exports", await makeBankFile(program));
   const owner = {
     ...PLACES,
     "page for applications": `/join/${program.id}`,
@@ -85,7 +86,11 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     payout: at("payouts", payouts[0]),
     claim: at("claims", await claimSale(world, active[0])),
     application: at("partners/applications", await apply(world, program)),
+    "file of payouts": file,
+    "cancel a file of payouts": `${file}/cancel`,
+    "result file": `${file}/results`,
     "pay payout": `${at("payouts", payouts[0])}/pay`,
+    "statement of a payout": `${at("payouts", payouts[0])}/statement`,
     "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
     "return payout": `${at("payouts", payouts[0])}/returned`,
     "cancel payout": `${at("payouts", payouts[0])}/cancel`,
@@ -162,8 +167,10 @@ async function addPartners({ id, api }: OwnedProgram) {
     return api<Partner>("POST", "/partners", { email, slug, first_name, last_name });
   };
   const active = await Promise.all(PARTNERS.map(([first_name, last_name]) => add(first_name, last_name)));
-  for (const partner of active)
+  for (const partner of active) {
     await api("PATCH", `/partners/${partner.id}`, { status: "active", payout_method: "provider_a" });
+    await api("POST", `/partners/${partner.id}/release-hold`, {});
+  }
   const [invited, deactivated] = await Promise.all([add("Alan", "Turing"), add("Emmy", "Noether")]);
   await api("PATCH", `/partners/${deactivated.id}`, { status: "deactivated" });
   return { active, invited, deactivated };
@@ -201,6 +208,25 @@ async function settle({ api }: OwnedProgram): Promise<void> {
   await approve(data.slice(2, 4));
 }
 
+/** A file of one payout by bank transfer. */
+async function makeBankFile({ api, id }: OwnedProgram): Promise<WithId> {
+  const email = `bank.${id}@partners.example`;
+  const slug = `bruno-${id.slice(-5)}`;
+  const partner = await api<WithId>("POST", "/partners", { email, slug, first_name: "Bruno" });
+  await api("PATCH", `/partners/${partner.id}`, { status: "active" });
+  await api("PUT", `/partners/${partner.id}/payout-details`, {
+    ...{ method: "bank_transfer", account_holder: "Bruno Bank", country: "DE", currency: "EUR" },
+    iban: "DE89370400440532013000",
+  });
+  await api("POST", `/partners/${partner.id}/release-hold`, {});
+  const { id: commission } = await api<WithId>("POST", "/commissions", {
+    ...{ partner_id: partner.id, amount_cents: 12_500, note: "A bonus" },
+  });
+  await api("POST", "/commissions/bulk", { ids: [commission], status: "approved" });
+  await api("POST", "/payouts/generate", {});
+  return api<WithId>("POST", "/payouts/exports", { format: "bank", currency: "USD" });
+}
+
 /** The address of the page of one thing. */
 function at(place: string, thing: WithId | undefined): string {
   if (!thing) throw new Error(`the seed has nothing for a page of ${place}`);
@@ -213,6 +239,7 @@ function partnerPlaces(href: string, name: string): Record<string, string> {
     [`codes of ${name}`]: `${href}/codes`,
     [`edit ${name}`]: `${href}/edit`,
     [`payout details of ${name}`]: `${href}/payout-details`,
+    [`tax data of ${name}`]: `${href}/tax-data`,
     [`deactivate ${name}`]: `${href}/deactivate`,
     [`forget the account of ${name}`]: `${href}/forget-account`,
   };
@@ -273,7 +300,10 @@ const PLACES = {
   "unknown codes": "/dashboard/payments/codes",
   payouts: "/dashboard/payouts",
   "prepare payouts": "/dashboard/payouts/new",
-  "payout files": "/dashboard/payouts/files",
+  "pay payouts": "/dashboard/payouts/pay",
+  "files of payouts": "/dashboard/payouts/exports",
+  "mark all payouts as paid": "/dashboard/payouts/matching?move=mark_paid&status=pending",
+  "no payout to pay": "/dashboard/payouts/matching?move=pay",
   flows: "/dashboard/flows",
   "add flow": "/dashboard/flows/new",
   events: "/dashboard/events",
@@ -284,6 +314,10 @@ const PLACES = {
   integration: "/dashboard/integration",
   "installation check": "/dashboard/integration/check",
   settings: "/dashboard/settings",
+  "settings of commissions": "/dashboard/settings/commissions",
+  "settings of payouts": "/dashboard/settings/payouts",
+  "settings of the portal": "/dashboard/settings/portal",
+  "settings of providers": "/dashboard/settings/providers",
   "new API key": "/dashboard/settings/api-key",
   keys: "/dashboard/settings/keys",
   mails: "/dashboard/settings/mails",
@@ -304,4 +338,5 @@ const PORTAL_PLACES = {
   details: "/portal/details",
   mails: "/portal/details/mails",
   sessions: "/portal/details/sessions",
+  "tax data": "/portal/details/tax-data",
 };

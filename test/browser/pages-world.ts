@@ -1,15 +1,13 @@
 /** The real Worker with an operator, signed vendor events and a played outside world, and a real browser that visits it. */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { randomSecrets } from "../../src/dev/dev-vars.ts";
 import { call, expectStatus, type Reply } from "../../src/dev/demo/client.ts";
 import { PlayedWorld } from "../../src/dev/demo/receiver.ts";
-import { freePort, startLocalService, WRANGLER } from "../../src/dev/local-service.ts";
-import { ROOT } from "../../src/dev/root.ts";
+import { freePort, startLocalService } from "../../src/dev/local-service.ts";
+import { openDatabaseFile } from "../faults/database.ts";
 import { carried } from "../support/local-proxy.ts";
 import { bodyOfA, signA } from "../support/provider-a.ts";
 import { launchChromium, PATIENCE } from "./chromium.ts";
@@ -36,6 +34,8 @@ export interface OwnedProgram {
   id: string;
   owner_email: string;
   api: <T = { id: string }>(method: string, path: string, body?: unknown) => Promise<T>;
+  /** Imports active partners from a CSV file. */
+  importPartners: (file: string) => Promise<void>;
   /** Sends an event of provider A, signed with `SECRET_A`. */
   sendA: (event: object) => Promise<void>;
 }
@@ -52,8 +52,15 @@ export interface VisitorOptions {
   isApart?: boolean;
 }
 
-export async function startPagesWorld(): Promise<PagesWorld> {
+/** `vendor`: answers the Worker's requests to provider A. */
+export async function startPagesWorld(vendor?: {
+  url: string;
+  fetch: (request: Request) => Promise<Response>;
+}): Promise<PagesWorld> {
   const state = await mkdtemp(join(tmpdir(), "affiliate-pages-"));
+  // `npm run test:browser` applies the migrations once for all suites.
+  const migrated = process.env["MIGRATED_STATE"];
+  if (migrated !== undefined) await cp(migrated, state, { recursive: true });
   const outside = new PlayedWorld(RECEIVER_HOST);
   const secrets = { ...randomSecrets(), DNS_RESOLVER_URL: outside.resolver_url };
   const log: string[] = [];
@@ -62,8 +69,10 @@ export async function startPagesWorld(): Promise<PagesWorld> {
     startLocalService({
       port: await freePort(),
       persistTo: state,
+      isMigrated: migrated !== undefined,
       secrets,
-      outbound: outside.outbound,
+      outbound: (request) =>
+        vendor && request.url.startsWith(vendor.url) ? vendor.fetch(request) : outside.outbound(request),
       onLog: ({ message }) => void log.push(message),
     }),
     launchChromium(),
@@ -99,8 +108,12 @@ export async function startPagesWorld(): Promise<PagesWorld> {
       return context.newPage();
     },
     async sql(statements) {
-      const args = ["d1", "execute", "DB", "--local", "--persist-to", state, "--yes", "--command", statements];
-      await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: ROOT });
+      const database = await openDatabaseFile(join(state, "v3"));
+      try {
+        database.exec(statements);
+      } finally {
+        database.close();
+      }
     },
     async close() {
       await browser.close();
@@ -123,6 +136,11 @@ function ownedProgram(url: string, program: { id: string; owner_email: string },
       const reply = await sent(() => call<T>(`${url}/api/v1${path}`, { method, bearer, headers, body }));
       if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
       return reply.body;
+    },
+    async importPartners(file) {
+      const headers = { "content-type": "text/csv" };
+      const target = `${url}/api/v1/imports?kind=partners&status=active`;
+      expectStatus(await sent(() => call(target, { method: "POST", bearer, headers, body: file })), 200);
     },
     async sendA(event) {
       const body = bodyOfA(event as Parameters<typeof bodyOfA>[0]);

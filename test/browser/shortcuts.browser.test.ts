@@ -1,4 +1,4 @@
-/** Keys that lead from page to page of the dashboard (PAGE-26). */
+/** The script of the pages: keys that lead from page to page (PAGE-26), and buttons that wait (PAGE-39). */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
@@ -130,6 +130,33 @@ describe("shortcuts (PAGE-26)", () => {
     assert.equal(await list(page).count(), 0);
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Import" }).click();
     await page.waitForURL("**/dashboard/partners/import");
+    await page.context().close();
+  });
+});
+
+describe("a button that waits (PAGE-39)", () => {
+  it("is busy until the reply, sends once, and is ready again after Back", async () => {
+    const page = await owner();
+    await page.goto(`${world.url}/dashboard/partners/new`);
+    const posts: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") posts.push(request.url());
+    });
+    await page.getByLabel("E-mail address").fill("busy@partners.example");
+    await page.getByLabel("Slug").fill("busy");
+    const add = page.getByRole("button", { name: "Add partner" });
+    const state = await add.evaluate((button) => {
+      (button as HTMLButtonElement).click();
+      const busy = button.getAttribute("aria-busy");
+      (button as HTMLButtonElement).click();
+      return busy;
+    });
+    assert.equal(state, "true");
+    await page.waitForURL("**/dashboard/partners/par_*");
+    assert.equal(posts.length, 1);
+    await page.goBack();
+    await add.waitFor();
+    assert.equal(await page.locator("[aria-busy]").count(), 0);
     await page.context().close();
   });
 });

@@ -1,8 +1,9 @@
 /** TRACK-4: an unknown reference never displaces a known one. Noah is a partner, Product Hunt is not. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
+  runOn,
+  runUntil,
   scriptTag,
   SERVICE,
   SHOP,
@@ -33,6 +34,12 @@ async function begin(attributes = ""): Promise<void> {
   visitor = await world.visitor();
 }
 
+/** The same, with a clock of the page that the test runs. */
+async function beginTimed(): Promise<void> {
+  await begin();
+  await visitor.page.clock.install();
+}
+
 const visit = (path: string) => visitor.page.goto(SHOP + path);
 
 async function kept(): Promise<{ ref: string | null; cookie: string | undefined }> {
@@ -52,10 +59,10 @@ async function stays(ref: string): Promise<void> {
   assert.deepEqual(await kept(), { ref, cookie: ref });
 }
 
-/** From now on clicks wait for their answers; the returned function answers the waiting ones, and all later ones. */
-function holdAnswers(): () => void {
+/** Clicks, or those of one reference, wait for their answers until the returned function is called. */
+function holdAnswers(of?: string): () => void {
   const gate = Promise.withResolvers<void>();
-  world.delay = () => gate.promise;
+  world.delay = ({ ref }) => (of === undefined || ref === of ? gate.promise : 0);
   return gate.resolve;
 }
 
@@ -71,7 +78,7 @@ describe("?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
     await settled();
     await stays("noah");
     await visit("/next");
-    await sleep(300);
+    await visitor.arrived();
     await stays("noah");
     assert.deepEqual(sent(), ["noah", "producthunt"]);
   });
@@ -135,11 +142,12 @@ describe("?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
   });
 
   it("noah stays where the service does not know for the moment", async () => {
-    await begin();
+    await beginTimed();
     world.isTold = false;
     await visit("/?ref=noah");
     await visit("/?ref=producthunt");
-    await sleep(500);
+    await until(() => sent().includes("producthunt"));
+    await runOn(visitor);
     await stays("noah");
   });
 
@@ -154,14 +162,14 @@ describe("?ref=noah, then ?ref=producthunt (TRACK-4)", () => {
   });
 
   it("noah stays where cookies are refused, as far as the page goes", async () => {
-    await begin();
+    await beginTimed();
     await visitor.page.addInitScript(() => {
       Object.defineProperty(document, "cookie", { get: () => "", set: () => {} });
     });
     await visit("/?ref=noah");
     await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=producthunt"));
     await until(() => world.clicks.length >= 2);
-    await sleep(500);
+    await runOn(visitor);
     assert.equal(await visitor.getRef(), "noah");
     await visitor.page.evaluate(() => history.pushState(null, "", "/plans?ref=joe"));
     await until(async () => (await visitor.getRef()) === "joe");
@@ -222,18 +230,20 @@ describe("a reference that leads to a partner", () => {
     assert.equal(tries.length, 2);
     assert.equal(new Set(tries.map(({ id }) => id)).size, 1);
     await visit("/next");
-    await sleep(300);
+    await visitor.arrived();
     assert.equal(world.clicks.length, 3, "answered, so it is not sent again");
   });
 
   it("is asked for again on the same page where the service does not know for the moment", async () => {
-    await begin();
+    await beginTimed();
     await visit("/?ref=noah");
     await settled();
     world.isTold = false;
     await visit("/?ref=joe");
     await until(() => world.clicks.length >= 2);
+    await stays("noah");
     world.isTold = true;
+    await runUntil(visitor, async () => (await kept()).cookie === "joe");
     await becomes("joe");
   });
 
@@ -241,21 +251,26 @@ describe("a reference that leads to a partner", () => {
     await begin();
     await visit("/?ref=noah");
     await settled();
-    world.delay = ({ ref }) => (ref === "joe" ? 1_500 : 0);
+    const answer = holdAnswers("joe");
     await visit("/?ref=joe");
     await visit("/?ref=producthunt");
+    await until(() => sent().includes("producthunt"));
+    answer();
     await becomes("joe");
   });
 
   it("gives way to a later one, though the answer to the later click was the first to come", async () => {
-    await begin();
+    await beginTimed();
     await visit("/?ref=noah");
     await settled();
-    world.delay = ({ ref }) => (ref === "joe" ? 1_500 : 0);
+    const answer = holdAnswers("joe");
     await visit("/?ref=joe");
     await visit("/?ref=jane");
     await becomes("jane");
-    await sleep(2_500);
+    const answered = visitor.page.waitForEvent("requestfinished", (request) => /"joe"/.test(request.postData() ?? ""));
+    answer();
+    await answered;
+    await runOn(visitor);
     await stays("jane");
   });
 

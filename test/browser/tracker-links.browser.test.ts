@@ -4,6 +4,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 import {
   expectClicks as expectClicksOf,
   PROGRAM,
+  runOn,
+  runUntil,
   SCRIPT,
   scriptTag,
   SERVICE,
@@ -30,10 +32,17 @@ afterEach(async () => {
   world.reset();
 });
 
-async function newVisit(path: string, html?: string, prepare?: () => void): Promise<void> {
+async function newVisit(path: string, html?: string): Promise<void> {
   visitor = await world.visitor();
   if (html !== undefined) world.html = () => html;
-  if (prepare) await visitor.page.addInitScript(prepare);
+  await visitor.page.goto(SHOP + path);
+}
+
+/** A visit whose page has a clock that the test runs. */
+async function newTimedVisit(path: string, html: string): Promise<void> {
+  visitor = await world.visitor();
+  await visitor.page.clock.install();
+  world.html = () => html;
   await visitor.page.goto(SHOP + path);
 }
 
@@ -202,10 +211,10 @@ describe("a script that cannot work says so once in the console (TRACK-24)", () 
   });
 
   it("if its clicks do not arrive, however many there are", async () => {
-    await newVisit("/?ref=ann", `<script src="/min/service.js" data-program="${PROGRAM}"></script>`);
+    await newTimedVisit("/?ref=ann", `<script src="/min/service.js" data-program="${PROGRAM}"></script>`);
     await visitor.page.evaluate(() => history.pushState(null, "", "/?ref=bob"));
-    await until(() => visitor.warnings.length > 0);
-    await visitor.page.waitForTimeout(1_000);
+    await runUntil(visitor, () => visitor.warnings.length > 0);
+    await runOn(visitor);
     await warns(`Service: no click at ${SHOP}/min/service.js`);
   });
 
@@ -218,9 +227,9 @@ describe("a script that cannot work says so once in the console (TRACK-24)", () 
 
   it("not if the same tag is on the page twice, nor if the reply does not say yet", async () => {
     world.isTold = false;
-    await newVisit("/?ref=ann", scriptTag() + scriptTag());
-    await until(() => world.clicks.length >= 3);
-    await visitor.page.waitForTimeout(500);
+    await newTimedVisit("/?ref=ann", scriptTag() + scriptTag());
+    await runUntil(visitor, () => world.clicks.length >= 3);
+    await runOn(visitor);
     assert.deepEqual(visitor.warnings, []);
   });
 });

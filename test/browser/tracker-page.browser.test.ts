@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CONSENT_CALL } from "../../src/domain/installation.ts";
 import {
   expectClicks as expectClicksOf,
   PROGRAM,
+  runOn,
+  runUntil,
   scriptTag,
   SERVICE,
   SHOP,
@@ -65,9 +66,13 @@ describe("it never breaks the page: every failure is silent (TRACK-1)", () => {
 
   it("without network", async () => {
     world.answers = [0, 0, 0, 0, 0];
-    await newVisit("/?ref=jane");
-    await until(() => world.clicks.length >= 3);
-    await sleep(4_500);
+    visitor = await world.visitor();
+    await visitor.page.clock.install();
+    await visitor.page.goto(`${SHOP}/?ref=jane`);
+    await runUntil(visitor, () => world.clicks.length >= 3);
+    await until(() => visitor.warnings.length > 0);
+    await runOn(visitor);
+    await visitor.arrived();
     assert.equal(world.clicks.length, 3, "three tries, then it gives up");
     assert.equal(await visitor.getRef(), "jane");
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { trackerScript } from "../../src/dev/tracker-script.ts";
 import { launchChromium, PATIENCE } from "./chromium.ts";
 
@@ -28,7 +28,7 @@ export function scriptTag(attributes = ""): string {
 
 export interface TrackerWorld {
   browser: Browser;
-  /** Reports that arrived, those that were answered with an error included. */
+  /** Reports that arrived, including those that were answered with an error. */
   clicks: SentClick[];
   /** How many tests have ended. */
   tests: number;
@@ -66,6 +66,8 @@ export interface Visitor {
   >;
   /** Resolves once the page has the answer to every click that it stores. */
   settled(): Promise<void>;
+  /** Resolves once the service has received every click that the browser has sent so far. */
+  arrived(): Promise<void>;
 }
 
 /** Waits as long as it takes. @throws after a time that no working code needs. */
@@ -77,12 +79,29 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
-/** Waits for a number of reports and the answer to them, and a moment longer for one too many. */
+/** Waits for a number of reports and the answer to them, and for every other report that the browser has sent. */
 export async function expectClicks(world: TrackerWorld, visitor: Visitor, count: number): Promise<void> {
   await until(() => world.clicks.length >= count);
   if (count > 0) await visitor.settled();
-  await sleep(150);
+  await visitor.arrived();
   assert.equal(world.clicks.length, count);
+}
+
+/** The time until a page sends a click again that had no answer (ms). */
+const RETRY = 4_000;
+
+/** Runs the page's own clock, which the test has installed, from retry to retry until something holds. */
+export async function runUntil({ page }: Visitor, holds: () => boolean | Promise<boolean>): Promise<void> {
+  await until(async () => {
+    if (await holds()) return true;
+    await page.clock.runFor(RETRY);
+    return holds();
+  });
+}
+
+/** Runs the page's own clock, which the test has installed, through the times of many retries. */
+export async function runOn({ page }: Visitor): Promise<void> {
+  for (let i = 0; i < 10; i++) await page.clock.runFor(RETRY);
 }
 
 export async function startTrackerWorld(): Promise<TrackerWorld> {
@@ -111,7 +130,7 @@ export async function startTrackerWorld(): Promise<TrackerWorld> {
     headers: {},
     port,
     tests: 0,
-    visitor: () => newVisitor(browser, world.tests),
+    visitor: () => newVisitor(world),
     reset() {
       world.tests += 1;
       Object.assign(world, { clicks: [], queries: [], contentTypes: [], answers: [] });
@@ -166,8 +185,18 @@ function ofTest(tests: number): string {
   return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0 Safari/537.36 test/${tests}`;
 }
 
-async function newVisitor(browser: Browser, tests: number): Promise<Visitor> {
-  const context = await browser.newContext({ userAgent: ofTest(tests) });
+async function newVisitor(world: TrackerWorld): Promise<Visitor> {
+  const context = await world.browser.newContext({ userAgent: ofTest(world.tests) });
+  // Several visitors may be in one test.
+  const before = world.clicks.length;
+  let sent = 0;
+  const count = (by: number) => (request: Request) => {
+    if (!request.url().startsWith(`${SERVICE}/click`)) return;
+    // The browser itself refused it: a policy of the page, or an extension.
+    if (by > 0 || /csp|BLOCKED/i.test(request.failure()?.errorText ?? "")) sent += by;
+  };
+  context.on("request", count(1));
+  context.on("requestfailed", count(-1));
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const thrown: string[] = [];
@@ -188,6 +217,11 @@ async function newVisitor(browser: Browser, tests: number): Promise<Visitor> {
     getRef: () =>
       page.evaluate(() => (globalThis as unknown as { Service: { getRef(): string | null } }).Service.getRef()),
     cookies,
+    arrived: async () => {
+      // The requests that the page has begun are known once it answers.
+      await page.evaluate(() => 0);
+      await until(() => world.clicks.length - before >= sent);
+    },
     settled: () => until(async () => !(await cookies())["service_hit"]?.value.includes("service_click")),
   };
 }

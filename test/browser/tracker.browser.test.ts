@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   expectClicks as expectClicksOf,
   PROGRAM,
+  runOn,
+  runUntil,
   SCRIPT,
   scriptTag,
   SHOP,
@@ -39,6 +40,13 @@ async function newVisit(path: string, html?: string, origin = SHOP): Promise<voi
   visitor = await world.visitor();
   if (html !== undefined) world.html = () => html;
   await visit(path, origin);
+}
+
+/** A visit whose page has a clock that the test runs. */
+async function newTimedVisit(path: string): Promise<void> {
+  visitor = await world.visitor();
+  await visitor.page.clock.install();
+  await visit(path);
 }
 
 const expectClicks = (count: number) => expectClicksOf(world, visitor, count);
@@ -249,9 +257,11 @@ describe("one click per arrival (TRACK-12)", () => {
 
   it("tries three times at most on a page when the click itself is refused, with the same id", async () => {
     world.answers = [422, 422, 422, 422];
-    await newVisit("/?ref=jane");
-    await until(() => world.clicks.length >= 3);
-    await sleep(4_500);
+    await newTimedVisit("/?ref=jane");
+    await runUntil(visitor, () => world.clicks.length >= 3);
+    await until(() => visitor.warnings.length > 0);
+    await runOn(visitor);
+    await visitor.arrived();
     assert.equal(world.clicks.length, 3);
     assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
   });
@@ -270,7 +280,10 @@ describe("one click per arrival (TRACK-12)", () => {
 
   it("tries again with the same id when the service refuses or cannot be reached, and stops when it is taken", async () => {
     world.answers = [503, 0];
-    await newVisit("/?ref=jane");
+    await newTimedVisit("/?ref=jane");
+    await runUntil(visitor, () => world.clicks.length >= 3);
+    await expectClicks(3);
+    await runOn(visitor);
     await expectClicks(3);
     assert.equal(new Set(world.clicks.map(({ id }) => id)).size, 1);
   });
@@ -388,11 +401,14 @@ describe('data-consent="required" keeps nothing until Service.consent() is calle
     let answer = () => {};
     world.delay = () => new Promise<void>((resolve) => (answer = resolve));
     world.answers = [503];
-    await newVisit("/?ref=jane");
+    await newTimedVisit("/?ref=jane");
     await until(() => world.clicks.length === 1);
     await say("revoke");
+    const answered = visitor.page.waitForEvent("requestfinished");
     answer();
-    await sleep(5_000);
+    await answered;
+    await runOn(visitor);
+    await visitor.arrived();
     assert.equal(world.clicks.length, 1);
     assert.deepEqual(await visitor.cookies(), {});
   });

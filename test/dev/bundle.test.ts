@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { runScript } from "./process.ts";
 
 /** Bytes of the Worker's module at the last release, gzipped. Lowered with a release; raised only with the owner's reason in the changelog. */
-const RELEASED = 462_000;
+const RELEASED = 516_100;
 /** The accepted growth since the last release. */
 const TOLERATED = 2 * 1024;
 

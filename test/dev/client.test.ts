@@ -1,12 +1,11 @@
-/**
- * The typed client in an owner's project: the published files of this repository, compiled as strictly as a project may.
- */
+/** The typed client in an owner's project: hono and the served file, compiled as strictly as a project may. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { compileSite } from "../../src/dev/build-site.ts";
 import { ROOT } from "./process.ts";
 
 describe("the typed client in a project of its own", () => {
@@ -15,11 +14,11 @@ describe("the typed client in a project of its own", () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-client-"));
-    example = await readFile(join(ROOT, "test", "support", "readme-client.ts"), "utf8");
-    const installed = join(folder, "node_modules", "affiliate-program-service");
-    await mkdir(installed, { recursive: true });
-    for (const name of ["package.json", "src/client"])
-      await cp(join(ROOT, name), join(installed, name), { recursive: true });
+    const guide = await readFile(join(ROOT, "src", "docs", "integrate.md"), "utf8");
+    example = /```ts\n(.*?)```/s.exec(guide.slice(guide.indexOf("## From TypeScript")))?.[1] ?? "";
+    const { "client.d.ts": types = "" } = (await compileSite())(null);
+    await writeFile(join(folder, "client.d.ts"), types);
+    await mkdir(join(folder, "node_modules"));
     await symlink(join(ROOT, "node_modules", "hono"), join(folder, "node_modules", "hono"));
     const config = {
       compilerOptions: {
@@ -56,18 +55,5 @@ describe("the typed client in a project of its own", () => {
       assert.match(complaint, /error TS\d+/, wrong);
       assert.ok(complaint.includes(expected), complaint);
     }
-  });
-
-  it("brings an owner nothing of the service but its types", () => {
-    const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
-      cwd: ROOT,
-      encoding: "utf8",
-    });
-    const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[];
-    assert.deepEqual(packed?.files.map(({ path }) => path).toSorted(), [
-      "README.md",
-      "package.json",
-      "src/client/index.d.ts",
-    ]);
   });
 });

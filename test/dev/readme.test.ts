@@ -79,20 +79,31 @@ describe("the README and the guides", () => {
   it("have samples of single calls that all work", async () => {
     const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
     const [url, key] = [printed("Base URL"), printed("API key")];
-    const made = await fetch(`${url}/api/v1/partners`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ email: "samples@partners.example", slug: "samples" }),
-    });
-    const { id } = (await made.json()) as { id: string };
+    async function call<T = { id: string }>(method: string, path: string, body: object): Promise<T> {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const reply = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) });
+      return (await reply.json()) as T;
+    }
+    const { id } = await call("POST", "/partners", { email: "samples@partners.example", slug: "samples" });
+    await call("PATCH", `/partners/${id}`, { status: "active" });
+    const commission = await call("POST", "/commissions", { partner_id: id, amount_cents: 5_000, note: "a bonus" });
+    await call("PATCH", `/commissions/${commission.id}`, { status: "approved" });
+    const { payouts } = await call<{ payouts: { id: string; partner_id: string }[] }>("POST", "/payouts/generate", {});
     await writeFile(join(folder, "affiliates.csv"), "email,token\nlee@partners.example,lee\n");
-    const samples = ["integrate", "payouts", "webhooks", "migrate", "first-deploy"].flatMap((name) =>
+    const samples = ["integrate", "rules", "payouts", "webhooks", "migrate", "first-deploy"].flatMap((name) =>
       [...pages.get(`src/docs/${name}.md`)!.matchAll(/(<!-- run by .*? -->\n\n)?```sh\n(.*?)```/gs)].flatMap(
         ([, run, block = ""]) => (run === undefined && block.includes("curl ") ? [block] : []),
       ),
     );
     assert.ok(samples.length >= 9);
-    const names = { PARTNER: id, PARTNER_ID: id, PROVIDER: "provider_a", BASE_URL: url, API_KEY: key };
+    const names = {
+      PARTNER: id,
+      PARTNER_ID: id,
+      PAYOUT_ID: payouts.find(({ partner_id }) => partner_id === id)!.id,
+      PROVIDER: "provider_a",
+      BASE_URL: url,
+      API_KEY: key,
+    };
     const env = { ...process.env, ...names, ADMIN_TOKEN: (await readDevVars())["ADMIN_TOKEN"] };
     const script = `set -euo pipefail\ncurl() { command curl -sS --fail-with-body "\${@//https:\\/\\/affiliates.example.com/$BASE_URL}"; }`;
     for (const sample of samples) {

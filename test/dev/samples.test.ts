@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -21,6 +21,7 @@ const REFUSED: Record<string, { status: number; why: string }> = {
   createIntegrationDestination: { status: 409, why: "no key of the provider is set" },
   startPartnerOnboarding: { status: 409, why: "no key of the provider is set" },
   forgetPartnerAccount: { status: 409, why: "no partner has an account at the provider" },
+  releasePartnerHold: { status: 409, why: "the partner's payouts are not held" },
   payPayout: { status: 409, why: "no key of the provider is set" },
   concludePayout: { status: 409, why: "no transfer is open" },
   createPayoutExport: { status: 409, why: "no payout by this method is pending" },
@@ -51,7 +52,9 @@ describe("the samples of the reference (HTTP-33)", () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-samples-"));
-    running = runScript("src/dev/start.ts", { PORT: String(await freePort()), PERSIST_TO: join(folder, "state") });
+    running = runScript("src/dev/start.ts", { PORT: String(await freePort()), PERSIST_TO: join(folder, "state") }, [
+      "--empty",
+    ]);
     await running.until(/Ctrl\+C stops the service/);
     const printed = (what: string) => new RegExp(`^ {2}${what} +(\\S+)`, "m").exec(running.printed.out)?.[1] ?? "";
     url = printed("Base URL");
@@ -111,12 +114,11 @@ describe("the samples of the reference (HTTP-33)", () => {
     },
     exp: async () => {
       const slug = next();
-      const { id: partner_id } = await made("/partners", { slug, email: `${slug}@example.com` });
-      await made(
-        `/partners/${partner_id}`,
-        { status: "active", payout_method: "wallet", payout_email: `${slug}@example.com` },
-        "PATCH",
-      );
+      const email = `${slug}@example.com`;
+      // Details that are set later would hold the payout.
+      const paid_by = { payout_method: "wallet", payout_email: email };
+      const { id: partner_id } = await made("/partners", { slug, email, ...paid_by });
+      await made(`/partners/${partner_id}`, { status: "active" }, "PATCH");
       const { id } = await made("/commissions", { partner_id, amount_cents: 100, note: "sample" });
       await made(`/commissions/${id}`, { status: "approved" }, "PATCH");
       await made("/payouts/generate", {});
@@ -187,10 +189,8 @@ describe("the samples of the reference (HTTP-33)", () => {
 
   it("are TypeScript that compiles strictly and runs", async () => {
     const project = join(folder, "owner");
-    const installed = join(project, "node_modules", "affiliate-program-service");
-    await mkdir(installed, { recursive: true });
-    for (const name of ["package.json", "src/client"])
-      await cp(join(ROOT, name), join(installed, name), { recursive: true });
+    await mkdir(join(project, "node_modules"), { recursive: true });
+    await writeFile(join(project, "client.d.ts"), await (await fetch(`${url}/client.d.ts`)).text());
     await symlink(join(ROOT, "node_modules", "hono"), join(project, "node_modules", "hono"));
     await symlink(join(ROOT, "node_modules", "@types"), join(project, "node_modules", "@types"));
     await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));

@@ -1,5 +1,6 @@
 /** The arithmetic of `npm run simulate:year`, on round numbers; the measurements are not tested here. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
   assumptionsOf,
@@ -16,6 +17,7 @@ import {
   millionItems,
   REGIONS,
   scriptLoads,
+  SHOPS,
   simulate,
   stockAt,
   YEAR,
@@ -27,6 +29,7 @@ import {
   costOfLogsFromDecember2026,
   LOGS_FROM_DECEMBER_2026,
   noUsage,
+  PLAN_USD,
   PRICES,
   sumOf,
   totalOf,
@@ -349,5 +352,60 @@ describe("a simulated year", () => {
       assert.match(source, /^https:\/\/developers\.cloudflare\.com\/[\w/-]+\/$/, what);
       assert.match(read, /^2026-\d\d-\d\d$/, what);
     }
+  });
+});
+
+describe("the guide of costs", () => {
+  const guide = readFileSync(new URL("../../src/docs/costs.md", import.meta.url), "utf8");
+  const SIZES: Record<string, number> = { M: 1e6, million: 1e6, thousand: 1e3, each: 1 };
+  const cellsOf = (line: string) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const numberOf = (cell = "") => {
+    const [number = "", size = "each"] = cell.replaceAll(",", "").split(" ");
+    return Number(number) * SIZES[size]!;
+  };
+  const tables = [...guide.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => table.trim().split("\n").slice(2).map(cellsOf));
+  const [shops = [], meters = []] = tables;
+  const NAMES: Record<string, Metered> = {
+    ...{ "Worker requests": "requests", "Worker CPU, ms": "cpu_ms", "e-mails": "emails" },
+    ...{ "D1 rows written": "d1_rows_written", "D1 storage, GB": "d1_gb_months" },
+    ...{ "object requests": "do_requests", "object rows written": "do_rows_written" },
+    "queue operations": "queue_operations",
+  };
+
+  it("has the prices of the list, and their day", () => {
+    for (const [name = "", included, beyond = ""] of meters) {
+      const price = PRICES[NAMES[name]!];
+      const [dollars, size = ""] = beyond.split(/ for (?:an? )?/);
+      assert.deepEqual([name, numberOf(included)], [name, price.included]);
+      assert.ok(Math.abs(Number(dollars) / SIZES[size]! - price.usd / price.per) < 1e-12, name);
+      assert.equal(price.read, "2026-11-22");
+    }
+    assert.equal(meters.length, Object.keys(NAMES).length);
+    assert.match(guide, /read on 22 November 2026/);
+  });
+
+  it("has sums that follow from the meters, for the shops of the model", () => {
+    for (const [i, [shop = "", dollars, clicks, sales, partners]] of shops.entries()) {
+      const scenario = SHOPS[shop]!;
+      assert.deepEqual(
+        [numberOf(clicks), numberOf(sales), numberOf(partners)],
+        [
+          scenario.clicks_per_program,
+          scenario.clicks_per_program * scenario.payments_per_click,
+          scenario.partners_per_program,
+        ],
+      );
+      const usage = Object.fromEntries(meters.map((cells) => [NAMES[cells[0]!]!, numberOf(cells[3 + i])]));
+      const sum = PLAN_USD + totalOf(costOf({ ...noUsage(), ...usage }, true));
+      assert.equal(sum.toFixed(2), dollars);
+    }
+    assert.deepEqual(
+      shops.map(([shop]) => shop),
+      Object.keys(SHOPS),
+    );
   });
 });

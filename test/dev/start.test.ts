@@ -1,4 +1,4 @@
-/** `npm start` as a newcomer meets it. */
+/** `npm start` as a newcomer meets it; the sample is in `sample.test.ts`. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -24,7 +24,7 @@ describe("npm start", () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-start-"));
     env = { PORT: String(await freePort()), PERSIST_TO: join(folder, "state") };
     url = `http://localhost:${env.PORT}`;
-    running = runScript(START, env);
+    running = runScript(START, env, ["--empty"]);
   });
   after(async () => {
     running.child.kill("SIGKILL");
@@ -50,7 +50,10 @@ describe("npm start", () => {
     );
     assert.match(out, new RegExp(`^ {2}Dashboard +${url}/sign-in\\?`, "m"));
     assert.match(out, new RegExp(`^ {2}Docs +${url}/docs$`, "m"));
-    assert.match(out.slice(0, out.indexOf("The service is ready")), /can take a minute/);
+    assert.match(out, new RegExp(`^ {2}E-mails +${url}/dev/mails$`, "m"));
+    const stages = out.slice(0, out.indexOf("Ready in")).trimEnd().split("\n");
+    assert.deepEqual(stages, ["  Preparing the database", "  Building the pages", "  Starting the Worker"]);
+    assert.doesNotMatch(out, /sample/);
     assert.deepEqual(await me().then(({ status, body: { id } }) => ({ status, id })), { status: 200, id: program });
   });
 
@@ -71,6 +74,12 @@ describe("npm start", () => {
     assert.equal(second.printed.err, "PORT is not a port number: http\n");
   });
 
+  it("refuses an unknown option", async () => {
+    const second = runScript(START, env, ["--emtpy"]);
+    assert.equal(await second.ended, 1);
+    assert.equal(second.printed.err, "--emtpy is not an option of npm start. The only one is --empty.\n");
+  });
+
   it("ends on SIGTERM and leaves the port free", async () => {
     running.child.kill("SIGTERM");
     assert.equal(await running.ended, 0);
@@ -78,7 +87,7 @@ describe("npm start", () => {
   });
 
   it("comes back with the same program, whose key is not shown again", async () => {
-    running = runScript(START, env);
+    running = runScript(START, env, ["--empty"]);
     await running.until(/Ctrl\+C stops the service/);
     const { id } = (await me()).body;
     assert.match(running.printed.out, new RegExp(`^ {2}Program +${id} `, "m"));
@@ -88,7 +97,7 @@ describe("npm start", () => {
   });
 
   it("says so where a killed run left its runtime on the port, which is free once that is ended", async () => {
-    running = runScript(START, env);
+    running = runScript(START, env, ["--empty"]);
     await running.until(/Ctrl\+C stops the service/);
     left = await descendantsOf(running.child.pid!);
     running.child.kill("SIGKILL");

@@ -101,6 +101,7 @@ describe("every static file", () => {
       "/docs": "text/html; charset=utf-8",
       "/docs/start.md": "text/markdown; charset=utf-8",
       "/llms.txt": "text/plain; charset=utf-8",
+      "/client.d.ts": "text/plain; charset=utf-8",
     };
     for (const [path, type] of Object.entries(types)) {
       assert.deepEqual([path, (await ask(path)).headers["content-type"]], [path, type]);

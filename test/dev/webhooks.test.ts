@@ -1,4 +1,4 @@
-/** The verifiers of src/docs/webhooks.md, as they are written there, against deliveries that the service's code signs. */
+/** The library and the simple verifier of src/docs/signatures.md, as they are written there, against deliveries that the service's code signs. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -30,13 +30,15 @@ describe("the verifiers of the guide (HOOK-3, HOOK-17)", () => {
     folder = await mkdtemp(join(tmpdir(), "affiliate-verifier-"));
     await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
     await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-    const guide = await readFile(join(ROOT, "src", "docs", "webhooks.md"), "utf8");
+    const guide = await readFile(join(ROOT, "src", "docs", "signatures.md"), "utf8");
     const [server = "", check = ""] = guide
       .split(MARK)
       .slice(1)
       .map((text) => /```ts\n(.*?)```/s.exec(text)?.[1] ?? "");
     await writeFile(join(folder, "server.ts"), server);
     await writeFile(join(folder, "check.ts"), check);
+    const [, verifier = ""] = /## TypeScript\n.*?```ts\n(.*?)```/s.exec(guide) ?? [];
+    await writeFile(join(folder, "verifier.ts"), verifier);
     const compilerOptions = {
       ...{ target: "ESNext", module: "NodeNext", types: ["node"], strict: true, noEmit: true },
       ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: true },

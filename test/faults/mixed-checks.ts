@@ -1,6 +1,5 @@
 /** The invariants of the database, the receivers and the vendor, given the books of the load. */
-import { BY_CODE } from "../support/by-code.ts";
-import { BY_SALE } from "../support/by-sale.ts";
+import { checkSums } from "./mixed-sums.ts";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -327,26 +326,7 @@ export function checkCounters({ database }: Scene): void {
     `select program_id, 'payments', substr(created_at, 1, 10), outcome, count(*) from payments
       where outcome is not null group by 1, 3, 4`,
   );
-  differs(
-    "earning_days",
-    `select program_id, day, partner_id, currency, commissions, amount_cents from earning_days
-      where commissions <> 0 or amount_cents <> 0`,
-    `select program_id, substr(created_at, 1, 10), partner_id, currency, count(*), sum(amount_cents) from commissions
-      where status <> 'rejected' group by 1, 2, 3, 4`,
-  );
-  differs(
-    "code_days",
-    `select program_id, day, partner_id, code_id, currency, sales, revenue_cents, earned_cents from code_days
-      where sales <> 0 or revenue_cents <> 0 or earned_cents <> 0`,
-    `select program_id, day, partner_id, code_id, currency, sum(sales), sum(revenue), sum(earned) from (${BY_CODE})
-      group by 1, 2, 3, 4, 5 having sum(sales) <> 0 or sum(revenue) <> 0 or sum(earned) <> 0`,
-  );
-  differs(
-    "sale_days",
-    `select program_id, day, partner_id, leads, sales, first_sales from sale_days
-      where leads <> 0 or sales <> 0 or first_sales <> 0`,
-    BY_SALE,
-  );
+  checkSums(differs);
   differs(
     "commission_count and amount of payouts",
     "select id, commission_count, amount_cents from payouts where status <> 'canceled'",

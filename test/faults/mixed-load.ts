@@ -8,7 +8,7 @@ import { adjustmentUpdated, bodyOfB, transactionCompleted, type EventB } from ".
 import { signed } from "../support/signed.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { SECRETS, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
-import type { Chance } from "./random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 
 /** One purchase of one customer, and the provider's reports of it. */
 export interface Purchase {

@@ -85,6 +85,7 @@ export async function makeMixedWorld(url: string, outside: World): Promise<Mixed
     await api("PATCH", `/partners/${id}`, { status: "active" });
     const account = await api<{ provider_a_account_id: string }>("POST", `/partners/${id}/provider-a-account`, {});
     vendor.accounts.get(account.provider_a_account_id)!.state = "active";
+    await api("POST", `/partners/${id}/release-hold`, {});
     partners.push({ id, slug, commission_pct });
   }
   return { program_id: program.id, api_key, ref: "jane", partners, endpoints, vendor };

@@ -28,7 +28,7 @@ import {
 import { Load, MOVES, type Creation } from "./mixed-load.ts";
 import { makeMixedWorld, SOUND, type MixedWorld } from "./mixed-world.ts";
 import { openWorld, type World } from "./outside-world.ts";
-import { Chance, seed } from "./random.ts";
+import { Chance, seed } from "../../src/dev/chance.ts";
 import { Visitors } from "./visitors.ts";
 
 const ROUNDS = Number(process.env["FAULT_ROUNDS"] ?? 20);

@@ -82,6 +82,8 @@ describe("/admin", () => {
   it("lists all programs, newest first, page by page (ACCESS-5)", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.push((await createProgram()).body.program.id);
+    // The ids order programs of one millisecond.
+    ids.sort();
     const list = await operate<{ data: ProgramBody[]; total: number; page: number; next_cursor: string }>(
       "GET",
       "/admin/programs?per_page=2",

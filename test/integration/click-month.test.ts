@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { clickObject, isFirst } from "../../src/clicks/region.ts";
 import { programSourcesOf, selectProgramSources } from "../../src/core/clicks/sources.ts";
 import { DAY, HOUR, iso, MINUTE, utcDay } from "../../src/lib/time.ts";
-import { Chance } from "../faults/random.ts";
+import { Chance } from "../../src/dev/chance.ts";
 import { clickStub, faultyDatabase, flush, unflushed, visit, VISITOR } from "../support/clicks.ts";
 import { fireCron } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";

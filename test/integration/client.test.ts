@@ -16,6 +16,9 @@ import trackExample from "../support/track-client.ts?raw";
 import { reportSignUp } from "../support/track-lead.ts";
 import signUpExample from "../support/track-lead.ts?raw";
 
+/** The code block of a guide, which imports the downloaded types. */
+const asShown = (code: string) => `\`\`\`ts\n${code.replace("../../src/client/index.d.ts", "./client.d.ts")}\`\`\``;
+
 /** The client of an owner's server, with the Worker in place of the network. */
 function clientOf({ api_key }: { api_key: string }) {
   return hc<AffiliateApi>(BASE_URL, {
@@ -120,7 +123,7 @@ describe("the typed client", () => {
 
   it("does as the guide's example does", async () => {
     const program = await makeProgram();
-    expect(guide).toContain(`\`\`\`ts\n${example}\`\`\``);
+    expect(guide).toContain(asShown(example));
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
       exports.default.fetch(new Request(input, init)),
     );
@@ -135,7 +138,7 @@ describe("the typed client", () => {
   it("puts the portal into a page as the guide's example does, and its command asks for a link (EMBED-1)", async () => {
     const program = await makeProgram();
     const { id } = await makePartner(program);
-    expect(guide).toContain(`\`\`\`ts\n${frameExample}\`\`\``);
+    expect(guide).toContain(asShown(frameExample));
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
       exports.default.fetch(new Request(input, init)),
     );
@@ -155,7 +158,7 @@ describe("the typed client", () => {
   it("reports orders as the guide's example does (FACT-1, FACT-2)", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program);
-    expect(guide).toContain(`\`\`\`ts\n${trackExample}\`\`\``);
+    expect(guide).toContain(asShown(trackExample));
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
       exports.default.fetch(new Request(input, init)),
     );
@@ -171,7 +174,7 @@ describe("the typed client", () => {
   it("reports sign-ups as the guide's example does, for a flow of leads (FACT-7)", async () => {
     const program = await makeProgram();
     const { slug } = await makePartner(program);
-    expect(guide).toContain(`\`\`\`ts\n${signUpExample}\`\`\``);
+    expect(guide).toContain(asShown(signUpExample));
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
       exports.default.fetch(new Request(input, init)),
     );

@@ -191,7 +191,7 @@ describe("the pages of what codes brought (CODE-6)", () => {
     expect(one).toContain("Results of codes, 1 day ");
     const every = textOf((await owner.get("/dashboard/payments/codes")).body);
     for (const text of ["JANE20", "JOE10", "123.00", "100.00"]) expect(every).toContain(text);
-    const portal = textOf((await (await signInPartner(jane.email)).get("/portal")).body);
+    const portal = textOf((await (await signInPartner(jane.email)).get("/portal/statistics")).body);
     expect(portal).toContain("JANE20 1 123.00 USD 24.60 USD");
     expect(portal).not.toContain("JOE10");
   });

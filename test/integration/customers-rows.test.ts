@@ -49,7 +49,7 @@ describe("the list of customers, of many payments", () => {
     const { program, owner } = await openProgram();
     await repeat(program, 2_000, "'cus_often'");
     const some = 25 * 2_000;
-    for (const path of [AT, `${AT}?order=oldest`, `${AT}?search=cus_often`, `${AT}/list.csv`])
+    for (const path of [AT, `${AT}?sort=last_seen`, `${AT}?search=cus_often`, `${AT}/list.csv`])
       expect([path, (await rowsOf(owner, path)) < some]).toEqual([path, true]);
     await owner.get(AT);
     expect(textOf(owner.html)).toContain("1–2 of 2");

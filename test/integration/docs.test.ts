@@ -18,11 +18,8 @@ const MAX_BYTES = 60 * 1024;
 const SECTIONS = [...servedDocument().tags.map(({ name }) => name.toLowerCase()), "errors", "outbound"];
 const PATHS = ["/docs", ...SECTIONS.map((name) => `/docs/api/${name}`), "/docs/search?q=payout"];
 
-interface Found {
-  title: string;
-  href: string;
-  kind: string;
-  words: string;
+interface Index {
+  entries: { title: string; href: string }[];
 }
 
 let bodies: Map<string, { headers: Headers; body: string }>;
@@ -128,7 +125,7 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
         const [at = "", id] = href.split("#");
         const there = at === "" ? ids : targets.get(at);
         if (there === undefined)
-          expect(href).toMatch(/^\/(docs\/[a-z]+(#.*)?|docs\/events\/.*|openapi\.json|llms\.txt)$/);
+          expect(href).toMatch(/^\/(docs\/[a-z-]+(#.*)?|docs\/events\/.*|openapi\.json|client\.d\.ts|llms\.txt)$/);
         else if (id !== undefined) expect([path, href, there.includes(id)]).toEqual([path, href, true]);
       }
       for (const section of SECTIONS) expect(linksIn(body)).toContain(`/docs/api/${section}`);
@@ -143,8 +140,8 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
       const prose = body.replaceAll(/<(pre|code)\b.*?<\/\1>/gs, "");
       expect([path, /&amp;(?:#\d+|[a-z]+);/.exec(prose)?.[0]]).toEqual([path, undefined]);
     }
-    const { body: index } = await call<Found[]>("/docs/search.json");
-    expect(index.filter(({ title }) => /&(?:#\d+|[a-z]+);/.test(title))).toEqual([]);
+    const { entries } = (await call<Index>("/docs/search.json")).body;
+    expect(entries.filter(({ title }) => /&(?:#\d+|[a-z]+);/.test(title))).toEqual([]);
     expect(textOfHtml("On the owner&#39;s <code>&lt;body&gt;</code>")).toBe("On the owner's <body>");
   });
 
@@ -183,6 +180,26 @@ describe("the documentation is pages for people (HTTP-17, HTTP-33)", () => {
   });
 });
 
+/** Queries of newcomers, each with the address of its answer. */
+const ANSWERS: Record<string, string> = {
+  pagination: "/docs#pagination",
+  paging: "/docs#pagination",
+  "429": "/docs#rate-limits",
+  "rate limits": "/docs#rate-limits",
+  sandbox: "/docs/testing",
+  "test without real money": "/docs/testing",
+  php: "/docs/signatures#php",
+  "verify signature python": "/docs/signatures#python",
+  "webhook retries": "/docs/webhooks#delivery-and-retries",
+  "deploy production": "/docs/first-deploy",
+  gdpr: "/docs/api/customers#eraseCustomer",
+  pricing: "/docs/costs",
+  "import rewardful": "/docs/migrate#import",
+  "refund after payout": "/docs/payouts#a-refund-after-the-payout",
+  idempotent: "/docs#idempotency",
+  "promo code": "/docs/integrate#promotion-codes",
+};
+
 describe("the search of the documentation (HTTP-34)", () => {
   const found = async (query: string) => {
     const { status, body } = await call<string>(`/docs/search?q=${encodeURIComponent(query)}`);
@@ -190,14 +207,21 @@ describe("the search of the documentation (HTTP-34)", () => {
     return linksIn(body.split("<main")[1] ?? "");
   };
 
+  it("has the answer among the first three results, in the words of who asks", async () => {
+    for (const [query, answer] of Object.entries(ANSWERS)) {
+      expect([query, (await found(query)).slice(0, 3)]).toEqual([query, expect.arrayContaining([answer])]);
+    }
+  });
+
   it("finds operations, fields, errors, events and sections of guides, by words in any order", async () => {
-    expect(await found("list partners")).toContain("/docs/api/partners#listPartners");
+    expect((await found("list partners"))[0]).toBe("/docs/api/partners#listPartners");
     expect((await found("partners LIST"))[0]).toBe("/docs/api/partners#listPartners");
-    expect(await found("createPayouts generate")).toEqual([]);
+    expect((await found("createPartner"))[0]).toBe("/docs/api/partners#createPartner");
     expect(await found("external_id refund")).toContain("/docs/api/facts#trackRefund");
-    expect(await found("rate_limited")).toContain("/docs/api/errors#rate_limited");
-    expect(await found("payout.paid")).toContain("/docs/api/outbound#payout.paid");
-    expect((await found("webhook secret")).some((href) => href.startsWith("/docs/webhooks#"))).toBe(true);
+    expect(await found("review_reason")).toContain("/docs/api/commissions#listCommissions");
+    expect((await found("rate_limited"))[0]).toBe("/docs/api/errors#rate_limited");
+    expect((await found("payout.paid"))[0]).toBe("/docs/api/outbound#payout.paid");
+    expect((await found("webhook secret"))[0]).toBe("/docs/webhooks#replace-the-secret");
   });
 
   it("says of each result what it is and how its text begins", async () => {
@@ -221,18 +245,22 @@ describe("the search of the documentation (HTTP-34)", () => {
     }
   });
 
-  it("has an index of all of it, small enough to load, whose addresses are there", async () => {
-    const { body: index } = await call<Found[]>("/docs/search.json");
-    expect(await gzipped(JSON.stringify(index))).toBeLessThan(MAX_BYTES);
+  it("has an index of all of it, whose addresses are there", async () => {
+    const { body } = await call<Index>("/docs/search.json");
+    const index = body.entries;
+    expect(await gzipped(JSON.stringify(body))).toBeLessThan(MAX_BYTES);
     expect(new Set(index.map(({ href }) => href)).size).toBe(index.length);
     for (const { operation } of operations()) {
       expect(index.some(({ href }) => href.endsWith(`#${operation.operationId}`))).toBe(true);
     }
+    for (const part of idsIn(bodyOf("/docs").split('id="conventions"')[1] ?? "")) {
+      expect(index.some(({ href }) => href === `/docs#${part}`)).toBe(true);
+    }
     for (const { href, title } of index) {
       const [at = "", id] = href.split("#");
-      const { status, body } = bodies.get(at) ? { status: 200, body: bodyOf(at) } : await call<string>(at);
-      expect([href, status, title.length > 0]).toEqual([href, 200, true]);
-      if (id !== undefined) expect([href, idsIn(body).includes(id)]).toEqual([href, true]);
+      const page = bodies.get(at) ? { status: 200, body: bodyOf(at) } : await call<string>(at);
+      expect([href, page.status, title.length > 0]).toEqual([href, 200, true]);
+      if (id !== undefined) expect([href, idsIn(page.body).includes(id)]).toEqual([href, true]);
     }
   });
 });

@@ -1,15 +1,11 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { rotateSecret } from "../../src/core/webhooks/actions.ts";
-import { playOutsideWorld, PUBLIC_IPV4, type Receiver } from "../support/dns.ts";
+import { playOutsideWorld } from "../support/dns.ts";
 import { deliveriesOf, makeEndpoint, openOutbound } from "../support/outbound.ts";
-import { makePartner, makeProgram, programContext, type TestProgram } from "../support/program.ts";
-import { eventually } from "../support/time.ts";
-
-const SECOND = 1_000;
-const HOUR = 3_600 * SECOND;
-const DAY = 24 * HOUR;
+import { makePartner, makeProgram } from "../support/program.ts";
+import { deliverPending, makeReceivingEndpoint } from "../support/endpoint-actions.ts";
+import { iso } from "../../src/lib/time.ts";
 
 beforeEach(() => void vi.spyOn(console, "info").mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
@@ -26,205 +22,16 @@ interface Delivery {
 
 type Failure = { error: { code: string; details?: { path: string }[] } };
 
-async function setUp(receiver: Receiver = () => new Response()) {
-  const program = await makeProgram();
-  const endpoint = await makeEndpoint(program, "https://hooks.example/in");
-  const world = playOutsideWorld({ receivers: { "hooks.example": receiver } });
-  const clock = { now: Date.now() };
-  const outbound = openOutbound(world, clock);
-  const post = <T>(path: string, body?: unknown, headers: HeadersInit = {}) =>
-    program.api<T>("POST", `/api/v1/webhooks/${endpoint.id}${path}`, body, headers);
-  /** Makes a partner and attempts its deliveries. */
-  const happen = async () => {
-    await makePartner(program, {}, "invited");
-    clock.now = Date.now();
-    await outbound.deliver((await deliveriesOf(program)).at(-1)!.id);
-  };
-  return { program, endpoint, world, clock, outbound, post, happen };
-}
-
-async function run(program: TestProgram, outbound: ReturnType<typeof openOutbound>, clock: { now: number }) {
-  clock.now = Math.max(clock.now, Date.now());
-  const due = (await deliveriesOf(program)).filter(({ status }) => status === "pending").map(({ id }) => id);
-  for (let i = 0; i < due.length; i += 5) await outbound.deliver(...due.slice(i, i + 5));
-}
-
-describe("POST /:id/rotate-secret (HOOK-8)", () => {
-  it("shows a new secret once; for 24 hours both sign, and X-Service-Signature is keyed with the new one", async () => {
-    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
-    const asked = Date.now();
-    const { status, body } = await post<Record<string, string>>("/rotate-secret");
-    expect(status).toBe(200);
-    expect(body["secret"]).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(body["secret"]).not.toBe(endpoint.secret);
-    const shown = await program.api("GET", `/api/v1/webhooks/${endpoint.id}`);
-    expect(JSON.stringify(shown.body)).not.toContain("whsec_");
-
-    await happen();
-    const verify = (secret: string, i: number) => {
-      // The library checks the timestamp against the real clock; this test is only about the signature.
-      const { text, headers } = world.requests[i]!;
-      const at = Number(headers.get("webhook-timestamp")) * SECOND;
-      vi.useFakeTimers({ now: at, toFake: ["Date"] });
-      try {
-        new Webhook(secret).verify(text, Object.fromEntries(headers));
-        return true;
-      } catch {
-        return false;
-      } finally {
-        vi.useRealTimers();
-      }
-    };
-    expect([verify(endpoint.secret, 0), verify(body["secret"]!, 0)]).toEqual([true, true]);
-    expect(world.requests[0]!.headers.get("webhook-signature")!.split(" ")).toHaveLength(2);
-    const key = await crypto.subtle.importKey(
-      "raw",
-      new TextEncoder().encode(body["secret"]),
-      { name: "HMAC", hash: "SHA-256" },
-      false,
-      ["sign"],
-    );
-    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, world.requests[0]!.body));
-    expect(world.requests[0]!.headers.get("X-Service-Signature")).toBe(Buffer.from(mac).toString("hex"));
-
-    const until = Date.parse(body["previous_secret_valid_until"]!);
-    expect([until - DAY >= asked, until - DAY <= Date.now()]).toEqual([true, true]);
-    await makePartner(program, {}, "invited");
-    await makePartner(program, {}, "invited");
-    const [before, after] = (await deliveriesOf(program)).slice(-2);
-    await env.DB.prepare("update deliveries set next_attempt_at = ? where id = ?").bind(iso(until), after!.id).run();
-    clock.now = until - 1;
-    await outbound.deliver(before!.id);
-    clock.now = until;
-    await outbound.deliver(after!.id);
-    expect([verify(endpoint.secret, 1), verify(body["secret"]!, 1)]).toEqual([true, true]);
-    expect([verify(endpoint.secret, 2), verify(body["secret"]!, 2)]).toEqual([false, true]);
-  });
-
-  it("signs with the new one alone where no key of the deployment opens the old one", async () => {
-    const { world, post, happen, endpoint } = await setUp();
-    expect((await post("/rotate-secret")).status).toBe(200);
-    await env.DB.prepare("update webhook_endpoints set secret_previous = 'v2.00000000.AAAA.AAAA' where id = ?")
-      .bind(endpoint.id)
-      .run();
-    await happen();
-    expect(world.requests[0]!.headers.get("webhook-signature")!.split(" ")).toHaveLength(1);
-  });
-
-  it("replies only when no attempt signed with the old secret alone is under way any more", async () => {
-    const answers: ((response: Response) => void)[] = [];
-    const { program, endpoint, world, clock, outbound } = await setUp(() => new Promise((go) => answers.push(go)));
-    await makePartner(program, {}, "invited");
-    clock.now = Date.now();
-    const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
-    await eventually(() => expect(world.requests).toHaveLength(1));
-    let pauses = 0;
-    const rotated = await rotateSecret(programContext(program), endpoint.id, async () => {
-      if (++pauses === 3) {
-        answers[0]!(new Response());
-        await ended;
-      }
-    });
-    expect(pauses).toBe(3);
-    expect(() =>
-      new Webhook(rotated.secret).verify(world.requests[0]!.text, Object.fromEntries(world.requests[0]!.headers)),
-    ).toThrow();
-    // Without a running attempt the rotation does not wait.
-    await rotateSecret(programContext(program), endpoint.id, async () => expect.unreachable());
-  });
-
-  it("under load, no delivery reaches a receiver that knows either secret with a signature it cannot verify", async () => {
-    const known: string[] = [];
-    const verdicts: boolean[] = [];
-    const program = await makeProgram();
-    const endpoint = await makeEndpoint(program, "https://hooks.example/in");
-    const receiver: Receiver = async ({ text, headers }) => {
-      for (const secret of known) {
-        try {
-          new Webhook(secret).verify(text, Object.fromEntries(headers));
-          verdicts.push(true);
-        } catch {
-          verdicts.push(false);
-        }
-      }
-      return new Response();
-    };
-    // The secret can be rotated after an attempt is claimed with its secrets and before it arrives.
-    const slowly = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return { A: [PUBLIC_IPV4] };
-    };
-    const world = playOutsideWorld({ zone: { "hooks.example": slowly }, receivers: { "hooks.example": receiver } });
-    const clock = { now: Date.now() };
-    const outbound = openOutbound(world, clock);
-    known.push(endpoint.secret);
-    for (let i = 0; i < 40; i++) await makePartner(program, {}, "invited");
-    clock.now = Date.now();
-    const rows = await deliveriesOf(program);
-    const delivering = run(program, outbound, clock);
-    const { body } = await program.api<{ secret: string }>("POST", `/api/v1/webhooks/${endpoint.id}/rotate-secret`);
-    // From the reply on, receivers may know the new secret, the old one, or both.
-    known.push(body.secret);
-    await delivering;
-    await run(program, outbound, clock);
-    expect((await deliveriesOf(program)).every(({ status }) => status === "succeeded")).toBe(true);
-    expect(verdicts.length).toBeGreaterThanOrEqual(rows.length);
-    expect(verdicts).not.toContain(false);
-  });
-
-  it("rotates once for concurrent calls each, and keeps the secret that was shown before as the previous one", async () => {
-    const { program, endpoint, world, post, happen } = await setUp();
-    const replies = await Promise.all([
-      post<{ secret: string }>("/rotate-secret"),
-      post<{ secret: string }>("/rotate-secret"),
-    ]);
-    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
-    await happen();
-    const { text, headers } = world.requests[0]!;
-    for (const { body } of replies) new Webhook(body.secret).verify(text, Object.fromEntries(headers));
-    expect(() => new Webhook(endpoint.secret).verify(text, Object.fromEntries(headers))).toThrow();
-    const events = await program.api<{ data: { payload: object }[] }>(
-      "GET",
-      "/api/v1/events?type=webhook_endpoint.updated",
-    );
-    expect(events.body.data).toHaveLength(2);
-    expect(events.body.data[0]!.payload).toMatchObject({ endpoint_id: endpoint.id, reason: "secret_rotated" });
-    expect(JSON.stringify(events.body)).not.toContain("whsec_");
-  });
-
-  it("gives it again no earlier than the first time: when no attempt with the old secret alone is under way", async () => {
-    const answers: ((response: Response) => void)[] = [];
-    const { program, world, clock, outbound, post } = await setUp(() => new Promise((go) => answers.push(go)));
-    await makePartner(program, {}, "invited");
-    // The claim lasts longer than the test.
-    clock.now = Date.now() + HOUR;
-    const { ended } = await outbound.begin((await deliveriesOf(program))[0]!.id);
-    await eventually(() => expect(world.requests).toHaveLength(1));
-    const ask = () => post<{ secret: string }>("/rotate-secret", undefined, { "Idempotency-Key": "k" });
-    const first = ask();
-    const kept = env.DB.prepare("select status_code from idempotency_keys where program_id = ?").bind(program.id);
-    await eventually(async () => expect(await kept.first("status_code")).toBe(200));
-    let isAnswered = false;
-    const again = ask().finally(() => (isAnswered = true));
-    await scheduler.wait(1_000);
-    expect(isAnswered).toBe(false);
-    answers[0]!(new Response());
-    await ended;
-    expect((await again).body).toEqual((await first).body);
-    expect((await again).headers.get("Idempotent-Replayed")).toBe("true");
-  });
-});
-
 describe("POST /:id/test (HOOK-10)", () => {
   it("sends a ping through the real path, to this endpoint alone", async () => {
-    const { program, endpoint, world, clock, outbound, post } = await setUp();
+    const { program, endpoint, world, clock, outbound, post } = await makeReceivingEndpoint();
     await makeEndpoint(program, "https://hooks.example/other");
     const { status, body } = await post<Delivery>("/test");
     expect(status).toBe(201);
     expect(body).toMatchObject({ event: "ping", status: "pending", attempt_count: 0, attempts: [] });
     expect(body.payload).toMatchObject({ event: "ping", data: { id: body.event_id, endpoint_id: endpoint.id } });
     expect(await deliveriesOf(program)).toMatchObject([{ id: body.id, endpoint_id: endpoint.id }]);
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     expect(world.requests).toHaveLength(1);
     const { text, headers } = world.requests[0]!;
     expect(headers.get("X-Service-Event")).toBe("ping");
@@ -242,7 +49,7 @@ describe("POST /:id/test (HOOK-10)", () => {
     });
     const clock = { now: Date.now() };
     await program.api("POST", `/api/v1/webhooks/${endpoint.id}/test`, {});
-    await run(program, openOutbound(world, clock), clock);
+    await deliverPending(program, openOutbound(world, clock), clock);
     expect(world.requests).toEqual([]);
     expect(await deliveriesOf(program)).toMatchObject([{ status: "blocked" }]);
   });
@@ -250,14 +57,14 @@ describe("POST /:id/test (HOOK-10)", () => {
 
 describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
   it("sends the same event id and the same bytes under a new delivery (HOOK-16)", async () => {
-    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
+    const { program, endpoint, world, clock, outbound, post, happen } = await makeReceivingEndpoint();
     await happen();
     const [original] = await deliveriesOf(program);
     const { status, body } = await post<Delivery>(`/deliveries/${original!.id}/redeliver`);
     expect(status).toBe(201);
     expect(body).toMatchObject({ event_id: original!.event_id, event: original!.event, status: "pending" });
     expect(body.id).not.toBe(original!.id);
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     expect(world.requests).toHaveLength(2);
     const [first, second] = world.requests;
     expect(second!.body).toEqual(first!.body);
@@ -269,7 +76,7 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
   });
 
   it.each(["failed", "blocked"])("works for a delivery that is %s", async (status) => {
-    const { program, post } = await setUp();
+    const { program, post } = await makeReceivingEndpoint();
     await makePartner(program, {}, "invited");
     const [row] = await deliveriesOf(program);
     await env.DB.prepare("update deliveries set status = ? where id = ?").bind(status, row!.id).run();
@@ -277,7 +84,9 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
   });
 
   it("attempts one that waits at once, as itself and no more often than before", async () => {
-    const { program, world, clock, outbound, post, happen } = await setUp(() => new Response(null, { status: 500 }));
+    const { program, world, clock, outbound, post, happen } = await makeReceivingEndpoint(
+      () => new Response(null, { status: 500 }),
+    );
     await happen();
     const [waiting] = await deliveriesOf(program);
     expect(waiting).toMatchObject({ status: "pending", attempt_count: 1 });
@@ -289,13 +98,13 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
       expect(body).toMatchObject({ id: waiting!.id, event_id: waiting!.event_id, status: "pending", attempt_count: 1 });
       expect(body.attempts).toHaveLength(1);
     }
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     expect(world.requests).toHaveLength(2);
     expect(await deliveriesOf(program)).toMatchObject([{ id: waiting!.id, attempt_count: 2 }]);
   });
 
   it("is refused while the delivery is attempted", async () => {
-    const { program, post } = await setUp();
+    const { program, post } = await makeReceivingEndpoint();
     await makePartner(program, {}, "invited");
     const [row] = await deliveriesOf(program);
     await env.DB.prepare(
@@ -309,7 +118,7 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
   });
 
   it("finds no delivery of another endpoint or another program", async () => {
-    const { program, post, happen } = await setUp();
+    const { program, post, happen } = await makeReceivingEndpoint();
     const other = await makeEndpoint(program, "https://hooks.example/other");
     await happen();
     const foreign = (await deliveriesOf(program)).find(({ endpoint_id }) => endpoint_id === other.id)!;
@@ -328,7 +137,7 @@ describe("POST /:id/deliveries/:delivery_id/redeliver (HOOK-10)", () => {
 
 describe("POST /:id/recover (HOOK-10)", () => {
   it("sends every failed, blocked or missed event since then once, and nothing that succeeded or is on its way", async () => {
-    const { program, endpoint, world, clock, outbound, post, happen } = await setUp();
+    const { program, endpoint, world, clock, outbound, post, happen } = await makeReceivingEndpoint();
     const since = iso(Date.now());
     const patch = (fields: object) => program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, fields);
     for (let i = 0; i < 5; i++) await happen();
@@ -342,7 +151,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
     await set("failed", (await deliveriesOf(program)).at(-1)!.id);
     await set("failed", retried!.id);
     await post(`/deliveries/${retried!.id}/redeliver`);
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     await patch({ active: false });
     await makePartner(program, {}, "invited");
     await patch({ active: true });
@@ -354,7 +163,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
     const { status, body } = await post<Record<string, unknown>>("/recover", { since });
     expect([status, body]).toEqual([200, { recovered: 4, has_more: false }]);
     expect((await post("/recover", { since })).body).toEqual({ recovered: 0, has_more: false });
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     const sent = world.requests.map(({ headers }) => headers.get("webhook-id"));
     expect(sent).toHaveLength(5);
     expect(new Set(sent).size).toBe(5);
@@ -364,7 +173,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
   });
 
   it("never sends what the endpoint was not subscribed to then, though it is now", async () => {
-    const { program, endpoint, world, clock, outbound, post } = await setUp();
+    const { program, endpoint, world, clock, outbound, post } = await makeReceivingEndpoint();
     const since = iso(Date.now());
     const patch = (fields: object) => program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, fields);
     await patch({ events: ["payout.paid"] });
@@ -380,13 +189,15 @@ describe("POST /:id/recover (HOOK-10)", () => {
       has_more: false,
     });
     expect((await post("/recover", { since })).body).toEqual({ recovered: 1, has_more: false });
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     expect(world.requests.map(({ text }) => (JSON.parse(text) as Delivery["payload"]).data["id"])).toEqual([missed.id]);
   });
 
   it("attempts at once what waits after a failed attempt, under its own delivery, and counts it", async () => {
     let answer = 500;
-    const { program, world, clock, outbound, post, happen } = await setUp(() => new Response(null, { status: answer }));
+    const { program, world, clock, outbound, post, happen } = await makeReceivingEndpoint(
+      () => new Response(null, { status: answer }),
+    );
     const since = iso(Date.now());
     await happen();
     await happen();
@@ -396,7 +207,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
       ["pending", 1],
       ["pending", 1],
     ]);
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     expect(world.requests).toHaveLength(2);
 
     const later = iso(clock.now + 1);
@@ -404,14 +215,14 @@ describe("POST /:id/recover (HOOK-10)", () => {
     const replies = await Promise.all([1, 2, 3].map(() => post<{ recovered: number }>("/recover", { since })));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(replies.reduce((sum, { body }) => sum + body.recovered, 0)).toBe(2);
-    await run(program, outbound, clock);
+    await deliverPending(program, outbound, clock);
     const after = await deliveriesOf(program);
     expect(after.map(({ id, status }) => [id, status])).toEqual(before.map(({ id }) => [id, "succeeded"]));
     expect(world.requests).toHaveLength(4);
   });
 
   it("makes each event one delivery when it is asked for many times at once", async () => {
-    const { program, post } = await setUp();
+    const { program, post } = await makeReceivingEndpoint();
     const since = iso(Date.now());
     for (let i = 0; i < 3; i++) await makePartner(program, {}, "invited");
     await env.DB.prepare("update deliveries set status = 'failed', completed_at = created_at where program_id = ?")
@@ -433,7 +244,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
     [{ since: "2026-02-30" }],
     [{ since: "2026-01-01", x: 1 }],
   ])("refuses %j", async (body) => {
-    const { post } = await setUp();
+    const { post } = await makeReceivingEndpoint();
     const reply = await post<Failure>("/recover", body);
     expect([reply.status, reply.body.error.code]).toEqual([422, "validation_failed"]);
     expect(reply.body.error.details![0]!.path).toBe("x" in body ? "x" : "since");
@@ -442,7 +253,7 @@ describe("POST /:id/recover (HOOK-10)", () => {
 
 describe("actions on an endpoint that is not active", () => {
   it("are refused, and make nothing; only its secret may change", async () => {
-    const { program, endpoint, post, happen } = await setUp();
+    const { program, endpoint, post, happen } = await makeReceivingEndpoint();
     await happen();
     const [row] = await deliveriesOf(program);
     await program.api("PATCH", `/api/v1/webhooks/${endpoint.id}`, { active: false });
@@ -459,7 +270,7 @@ describe("actions on an endpoint that is not active", () => {
   });
 
   it("that is deleted are not found", async () => {
-    const { program, endpoint, post } = await setUp();
+    const { program, endpoint, post } = await makeReceivingEndpoint();
     await program.api("DELETE", `/api/v1/webhooks/${endpoint.id}`);
     for (const path of ["/test", "/rotate-secret", "/deliveries/dlv_x/redeliver"])
       expect((await post(path)).status).toBe(404);
@@ -477,11 +288,7 @@ describe("bodies of actions that take none", () => {
     ["[]", {}, 422],
     ["x", { "content-type": "text/plain" }, 415],
   ] as [unknown, Record<string, string>, number][])("%j with %j is answered %i", async (body, headers, status) => {
-    const { post } = await setUp();
+    const { post } = await makeReceivingEndpoint();
     expect((await post("/test", body, headers)).status).toBe(status);
   });
 });
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}

@@ -94,7 +94,7 @@ describe("a provider that only the list of the tests has", () => {
     expect(me.body).not.toHaveProperty("provider_example_api_key_set");
     const status = await program.api<Record<string, unknown>>("GET", "/api/v1/integrations/status");
     expect(status.body["provider_example"]).toMatchObject({ configured: true, last_event_at: expect.any(String) });
-    const settings = textOf((await owner.get("/dashboard/settings")).body);
+    const settings = textOf((await owner.get("/dashboard/settings/providers")).body);
     for (const text of ["Example Pay", "Signing secret of Example Pay", "Connected.", "every order of the example"])
       expect(settings).toContain(text);
     const integration = await owner.get("/dashboard/integration");

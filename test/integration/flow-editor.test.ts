@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sentOf } from "../support/form-fields.ts";
-import { makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
 interface FlowBody {
@@ -173,6 +173,23 @@ describe("one form that makes several flows (FLOW-18)", () => {
           : `id="f-${field}-problem"`,
     );
     expect(await flowsOf()).toEqual([]);
+  });
+
+  it("previews all of them, for all payments and from an earlier day (FLOW-6)", async () => {
+    const { slug } = await makePartner(program);
+    for (const external_id of ["first", "second"]) {
+      await program.api("POST", "/api/v1/track/sale", {
+        ...{ external_id, amount_cents: 10_000, currency: "USD", net_of_tax: true, ref: slug },
+        customer: { id: "cus_1" },
+      });
+    }
+    const asked = { then_value: "5", only: ["", "on"] };
+    for (const changes of [{ simulate: "yes" }, { apply_from: "2020-01-01" }]) {
+      const { status, body } = await send(NEW, await opened(`${NEW}?start=first_payment`), { ...asked, ...changes });
+      expect(status).toBe(200);
+      const sums = /<table[^>]*aria-label="Commissions by currency"[\s\S]*?<\/table>/.exec(body)?.[0] ?? "";
+      expect(textOf(sums)).toContain("35.00");
+    }
   });
 
   it("names the flow that already applies to everything else", async () => {

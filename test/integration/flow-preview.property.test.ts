@@ -99,7 +99,7 @@ function eventsOf({ sales }: World): WorldEvent[] {
     }
     const amount = lines.pro + lines.basic;
     const paid = transactionCompleted({
-      ...{ id: `txn_${i}`, ref, amount, currency },
+      ...{ id: `txn_${i}`, ref, amount, currency, occurred_at: iso(at) },
       ...(customer === null ? {} : { customer }),
     });
     const line_items = Object.entries(lines).map(([product, total]) => ({

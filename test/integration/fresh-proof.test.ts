@@ -22,7 +22,7 @@ const GETS = ROUTES.filter(({ method }) => method === "GET");
 
 /** Routes that can grant lasting access or lock the owner out: members, keys, secrets, event destinations. */
 const SECURE =
-  /^POST .*\/(?:settings\/(?:team|keys|api-key|secrets|sessions\/passkeys)|webhooks\/new|webhooks\/:id\/(?:edit|rotate-secret)|destination)(?:$|\/)/;
+  /^POST .*\/(?:settings\/(?:team|keys|api-key|secrets|payout-hold|sessions\/passkeys)|partners\/:id\/release-hold|webhooks\/new|webhooks\/:id\/(?:edit|rotate-secret)|destination)(?:$|\/)/;
 
 const ASKS_BEFORE = /\/(?:new|edit|remove|delete|rotate-secret|api-key)$/;
 
@@ -109,12 +109,8 @@ describe("what outlives a session (PROOF-3)", () => {
       expect([address, body.includes(`/sign-in/again?to=${encodeURIComponent(address)}`)]).toEqual([address, true]);
     }
     expect(instead.toSorted()).toEqual([
-      ...[
-        "/dashboard/settings",
-        "/dashboard/settings/keys",
-        "/dashboard/settings/sessions",
-        "/dashboard/settings/team",
-      ],
+      ...["/dashboard/settings/keys", "/dashboard/settings/payouts", "/dashboard/settings/providers"],
+      ...["/dashboard/settings/sessions", "/dashboard/settings/team"],
     ]);
   });
 

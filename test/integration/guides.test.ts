@@ -95,7 +95,8 @@ describe("GET /docs/:guide", () => {
       const ids = idsIn(body);
       expect([page, new Set(ids).size]).toEqual([page, ids.length]);
       for (const [, href = ""] of body.matchAll(/<a [^>]*href="([^"]*)"/g)) {
-        if (/^https:|^\/(?:openapi\.json|llms\.txt|docs\/(?:events|api)\/.*|sign-in)?$/.test(href)) continue;
+        if (/^https:|^\/(?:openapi\.json|client\.d\.ts|llms\.txt|docs\/(?:events|api)\/.*|sign-in)?$/.test(href))
+          continue;
         const [path = "", id] = href.split("#");
         const target = path === "" ? body : pages.get(path);
         expect([page, href, target !== undefined]).toEqual([page, href, true]);
@@ -117,8 +118,8 @@ describe("GET /docs/:guide", () => {
     }
   });
 
-  it("of the integration has every field of a condition with the comparisons that it takes (FLOW-4)", () => {
-    const guide = SOURCES["../../src/docs/integrate.md"] ?? "";
+  it("of commission rules has every field of a condition with the comparisons that it takes (FLOW-4)", () => {
+    const guide = SOURCES["../../src/docs/rules.md"] ?? "";
     const [, table = ""] = /\n\| `field` .*?\n\| -.*?\n(.*?)\n\n/s.exec(guide) ?? [];
     const codes = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
     const listed = table.split("\n").flatMap((line) => {

@@ -53,6 +53,7 @@ const STORED_AFTERWARDS: Record<string, string> = {
   "/api/v1/integrations/:provider/reconcile": "what was read is known by its ids",
   "/api/v1/partners/:id/portal-links": "a link that nobody got expires after five minutes (EMBED-1)",
   "/api/v1/partners/:id/provider-a-account": "the account is kept before its link is asked for",
+  "/api/v1/payouts/exports/:id/results": "the same file again changes nothing (OUT-28)",
   "/api/v1/payouts/generate": "what is in a payout is not payable",
   "/api/v1/track/lead": "the same report is one event",
   "/api/v1/track/refund": "the same report is one event",

@@ -175,7 +175,7 @@ describe("a refused delivery of a program", () => {
     const page = async (path: string) => textOf((await owner.get(path)).body);
     expect(await page("/dashboard/integration")).not.toContain("refused");
     await send(program.id, { provider: "provider_b" });
-    for (const path of ["/dashboard/integration", "/dashboard/settings"]) {
+    for (const path of ["/dashboard/integration", "/dashboard/settings/providers"]) {
       const text = await page(path);
       expect(text).toContain("its signature does not match the signing secret that is set here");
       expect(text).toContain("test mode and live mode differ");
@@ -196,15 +196,29 @@ describe("a refused delivery of a program", () => {
     const body = bodyOfA(customerEvent({}));
     expect((await send(program.id, { body, header: await signA(body, SECRET_A) })).status).toBe(200);
     const page = async (path: string) => textOf((await owner.get(path)).body);
-    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings"]) {
+    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings/providers"]) {
       expect(await page(path)).toContain("Connected. Last event");
     }
     expect((await program.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: null })).status).toBe(200);
     expect((await statusOf(program)).provider_a).toMatchObject({ configured: false });
-    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings"]) {
+    for (const path of ["/dashboard/integration", "/dashboard/integration/check", "/dashboard/settings/providers"]) {
       expect(await page(path)).not.toContain("Connected. Last event");
       expect(await page(path)).toContain("Not connected: no signing secret is set. Last event");
     }
+  });
+
+  it("is shown no longer once the secret of its signature is removed", async () => {
+    const program = await makeProgram();
+    const owner = await signInOwner(program);
+    await send(program.id, {});
+    const pages = async () => {
+      const paths = ["/dashboard", "/dashboard/integration", "/dashboard/settings/providers"];
+      const texts = await Promise.all(paths.map(async (path) => textOf((await owner.get(path)).body)));
+      return texts.map((text) => /of Stripe refused|was refused/.test(text));
+    };
+    expect(await pages()).toEqual([true, true, true]);
+    await program.api("PATCH", "/api/v1/programs/me", { provider_a_webhook_secret: null });
+    expect(await pages()).toEqual([false, false, false]);
   });
 
   it("is one write a minute, and one event an hour for each provider and reason, however many come from wherever (IN-11)", async () => {

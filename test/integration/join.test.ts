@@ -1,103 +1,23 @@
-/** The public application page and the address verification (JOIN-1 to JOIN-5). */
+/** The public application page, its form and the e-mail that follows (JOIN-1 to JOIN-4). */
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { proveAddress } from "../../src/core/applications/apply.ts";
-import { openMailbox, type Mailbox } from "../support/mailbox.ts";
+import { address, fill, linkIn, makeJoinable, playApplicants, rowsOf } from "../support/join.ts";
+import { create } from "../support/groups.ts";
 import { readFailedMails } from "../../src/core/mails/failed-mails.ts";
 import { sendDueMails } from "../../src/outbound/mails.ts";
 import { JOBS } from "../../src/jobs.ts";
 import { runJob } from "../support/jobs.ts";
-import {
-  makePartner,
-  makeProgram,
-  programContext,
-  testContext,
-  type ProgramFields,
-  type TestProgram,
-} from "../support/program.ts";
+import { makePartner, programContext, testContext } from "../support/program.ts";
 import { limitOf, playLimiter } from "../support/rate-limits.ts";
-import { makeApplication, sendForm, stampOf } from "../support/applications.ts";
+import { makeApplication, stampOf } from "../support/applications.ts";
 import { uniqueId } from "../support/vendor.ts";
-import { csrfIn, makeVisitor, textOf, type Visitor } from "../support/visitor.ts";
+import { csrfIn, textOf } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 const DAY = 86_400_000;
 
-let mailbox: Mailbox;
-
-beforeEach(() => {
-  vi.spyOn(console, "info").mockImplementation(() => {});
-  mailbox = openMailbox();
-});
-afterEach(() => vi.restoreAllMocks());
-
-const FIELDS: ProgramFields = {
-  name: "Acme & Sons",
-  applications: "review",
-  terms: "Bid on no names of ours.",
-  terms_version: 3,
-  questions: ["Who reads you?", "Anything else? (optional)"],
-};
-
-async function makeJoinable(fields: ProgramFields = {}): Promise<TestProgram> {
-  return makeProgram({ ...FIELDS, ...fields });
-}
-
-/** A visitor of a deployment with e-mail. */
-function visit(more: Record<string, unknown> = {}): Visitor {
-  return makeVisitor((path, init) => callWith<string>({ ...mailbox.bindings, ...more }, path, init));
-}
-
-const address = () => `${uniqueId("jane-")}@applicants.example`;
-
-function fill(fields: Record<string, string> = {}): Record<string, string> {
-  return {
-    ...{ name: "Jane Roe", email: address(), website: "jane.example.com" },
-    ...{ answer_0: "People who bake.", answer_1: "", terms: "on", contact_hours: "" },
-    ...fields,
-  };
-}
-
-/** Opens the page, and sends its form a minute later. */
-async function send(program: TestProgram, fields: Record<string, string>, visitor = visit()) {
-  await visitor.get(`/join/${program.id}`);
-  return visitor.post(`/join/${program.id}`, { opened: await stampOf(program, visitor), ...fields });
-}
-
-async function mailTo(program: TestProgram, email: string) {
-  return (await mailbox.deliver(program.id, Date.now() + 1_000)).filter(({ to }) => to === email);
-}
-
-function linkIn(text: string): string {
-  return /https:\/\/service\.example(\/join\/\S+)/.exec(text)?.[1] ?? "";
-}
-
-async function follow(link: string, visitor = visit()) {
-  const [path = "", query = ""] = link.split("?");
-  await visitor.get(link);
-  return visitor.post(path, { token: new URLSearchParams(query).get("token") ?? "" });
-}
-
-interface Row {
-  id: string;
-  status: string;
-  email: string;
-  terms_version: number | null;
-  consented_at: string | null;
-  partner_id: string | null;
-  [field: string]: unknown;
-}
-
-async function rowsOf(program: TestProgram, table = "applications"): Promise<Row[]> {
-  return (await env.DB.prepare(`select * from ${table} where program_id = ?`).bind(program.id).all<Row>()).results;
-}
-
-async function eventsOf(program: TestProgram): Promise<string[]> {
-  const { results } = await env.DB.prepare("select type from events where program_id = ? order by id")
-    .bind(program.id)
-    .all<{ type: string }>();
-  return results.map(({ type }) => type).toSorted();
-}
+const { visit, send, mailTo } = playApplicants();
 
 describe("the page for applications (JOIN-1)", () => {
   it("is there by the program's id and by its slug, whole without a script, with what is asked", async () => {
@@ -136,6 +56,57 @@ describe("the page for applications (JOIN-1)", () => {
     expect(roundTrips).toHaveLength(1);
     const stream = new Blob([body]).stream().pipeThrough(new CompressionStream("gzip"));
     expect((await new Response(stream).arrayBuffer()).byteLength).toBeLessThan(4 * 1024);
+  });
+
+  it("says what the group of the link earns, how long a click counts and when payouts are due (JOIN-10)", async () => {
+    const program = await makeJoinable({
+      ...{ default_commission_pct: 15, cookie_days: 45, payout_term: "NET-30", min_payout_cents: 5_000 },
+      auto_approve_days: 14,
+    });
+    await create(program, "/groups", { name: "Club", slug: "Club", commission_pct: 40 });
+    const read = async (query = "") => textOf((await visit().get(`/join/${program.id}${query}`)).body);
+    const text = await read();
+    for (const said of [
+      "Earn 15 % of every sale.",
+      "A click on your link counts for 45 days. If a customer clicks the links of several partners, the last one counts.",
+      "Commissions are on hold for 14 days, in case of refunds.",
+      "Payouts are prepared on the first of each month and due 30 days later.",
+      "The minimum of a payout is 50.00 USD. Smaller amounts roll over to the next one.",
+    ]) {
+      expect(text.replaceAll("\u00a0", " ")).toContain(said);
+    }
+    expect((await read("?group=club")).replaceAll("\u00a0", " ")).toContain("Earn 40 % of every sale.");
+    const flow = { name: "First", action_type: "percentage", action_value: 50 };
+    await create(program, "/flows", { ...flow, conditions: [{ field: "new_customer", op: "eq", value: true }] });
+    expect((await read()).replaceAll("\u00a0", " ")).toContain(
+      "Earn 15 % of every sale. 50 % on each payment from new customers .",
+    );
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/flows");
+    const change = async (changes: object) => program.api("PATCH", `/api/v1/flows/${body.data[0]!.id}`, changes);
+    await change({ currency: "USD", conditions: [{ field: "txn_amount_cents", op: "gte", value: 29_000 }] });
+    expect((await read()).replaceAll("\u00a0", " ")).toContain(
+      "Earn 15 % of every sale. 50 % on each payment of at least 290.00 USD .",
+    );
+    await change({ action_value: 5 });
+    expect((await read()).replaceAll("\u00a0", " ")).toContain(
+      "Partners get 5 % of each payment of at least 290.00 USD . Other payments earn 15 %.",
+    );
+    await create(program, "/flows", { ...flow, action_value: 5 });
+    expect((await read()).replaceAll("\u00a0", " ")).toContain(
+      "Earn 5 % of every sale, unless a special rate applies.",
+    );
+  });
+
+  it("promises no hold that a flow for leads may change (JOIN-10)", async () => {
+    const program = await makeJoinable({ auto_approve_days: 14 });
+    const hold = "Commissions are on hold for";
+    const read = async () => textOf((await visit().get(`/join/${program.id}`)).body);
+    expect(await read()).toContain(hold);
+    const lead = { event: "lead_created", action_type: "flat", action_value: 500 };
+    await create(program, "/flows", { ...lead, name: "Leads" });
+    expect(await read()).toContain(hold);
+    await create(program, "/flows", { ...lead, name: "Longer", hold_days: 90, priority: 1 });
+    expect(await read()).not.toContain(hold);
   });
 
   it("says so where no e-mail can be sent", async () => {
@@ -255,11 +226,7 @@ describe("the form (JOIN-2)", () => {
     const limit = limitOf("RATE_LIMIT_SIGN_IN");
     const limited = { RATE_LIMIT_SIGN_IN: playLimiter(limit) };
     const fields = fill({ email: "nobody" });
-    const visitor = makeVisitor((path, init) => {
-      const headers = new Headers(init.headers);
-      headers.set("cf-connecting-ip", "203.0.113.9");
-      return callWith<string>({ ...mailbox.bindings, ...limited }, path, { ...init, headers });
-    });
+    const visitor = visit(limited, { "cf-connecting-ip": "203.0.113.9" });
     for (let i = 0; i < limit; i++) expect((await send(program, fields, visitor)).status).toBe(422);
     const refused = await send(program, fields, visitor);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
@@ -345,156 +312,5 @@ describe("the e-mail that follows (JOIN-4)", () => {
     expect(asked).toEqual([refused]);
     expect(await readFailedMails(programContext(program))).toEqual([]);
     expect(JSON.stringify(await rowsOf(program, "mails"))).not.toContain("@applicants.example");
-  });
-});
-
-describe("the proof of the address (JOIN-5)", () => {
-  it("stores the application once, with the terms that were agreed to and when", async () => {
-    const program = await makeJoinable();
-    const fields = fill();
-    await send(program, fields);
-    const [mail] = await mailTo(program, fields["email"]!);
-    const [draft] = await rowsOf(program, "application_drafts");
-    const reply = await follow(linkIn(mail!.text));
-    expect([reply.status, textOf(reply.body)]).toEqual([
-      200,
-      expect.stringContaining("We have received your application"),
-    ]);
-    const again = await follow(linkIn(mail!.text));
-    expect([again.status, textOf(again.body)]).toEqual([200, textOf(reply.body)]);
-    const [row, ...others] = await rowsOf(program);
-    expect(others).toEqual([]);
-    expect(row).toMatchObject({
-      ...{ status: "pending", name: "Jane Roe", email: fields["email"], website: "https://jane.example.com/" },
-      ...{ terms_version: 3, consented_at: draft!["created_at"], partner_id: null },
-    });
-    expect(JSON.parse(String(row!["answers"]))).toEqual([
-      { question: "Who reads you?", answer: "People who bake." },
-      { question: "Anything else?", answer: "" },
-    ]);
-    expect(await eventsOf(program)).toEqual(["applications.received"]);
-    expect(await rowsOf(program, "application_drafts")).toEqual([]);
-    const mails = await mailTo(program, fields["email"]!);
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      "Confirm your application to Acme & Sons",
-      "Your application to Acme & Sons has arrived",
-    ]);
-  });
-
-  it("is one however many prove it at once, by one link and by several", async () => {
-    const program = await makeJoinable();
-    const email = address();
-    const tokens = await Promise.all([sendForm(program, { email }), sendForm(program, { email })]);
-    const proofs = await Promise.all(
-      [...tokens, ...tokens, ...tokens].map((token) => proveAddress(testContext(), token!)),
-    );
-    expect(await rowsOf(program)).toHaveLength(1);
-    expect(await eventsOf(program)).toEqual(["applications.received"]);
-    expect(new Set(proofs.map(({ outcome }) => outcome))).toEqual(
-      new Set(
-        ["proved", "waiting", "link_refused"].filter((outcome) => proofs.some((proof) => proof.outcome === outcome)),
-      ),
-    );
-    expect(proofs.some(({ outcome }) => outcome === "proved")).toBe(true);
-  });
-
-  it("makes a partner at once where the program says so, once, active, with the mail that signs in", async () => {
-    const program = await makeJoinable({ applications: "auto" });
-    await makePartner(program, { slug: "Jane-Roe" });
-    const email = address();
-    const tokens = await Promise.all([sendForm(program, { email, name: "Jane Roe" }), sendForm(program, { email })]);
-    await Promise.all([...tokens, ...tokens].map((token) => proveAddress(testContext(), token!)));
-    const { body } = await program.api<{ data: Record<string, unknown>[] }>("GET", `/api/v1/partners?search=${email}`);
-    expect(body.data).toHaveLength(1);
-    expect(body.data[0]).toMatchObject({ status: "active", email });
-    const [row] = await rowsOf(program);
-    expect(row).toMatchObject({ status: "approved", partner_id: body.data[0]!["id"] });
-    expect((await eventsOf(program)).filter((type) => type.startsWith("applications."))).toEqual([
-      "applications.approved",
-      "applications.received",
-    ]);
-  });
-
-  it("gives a free slug made of the name", async () => {
-    const program = await makeJoinable({ applications: "auto" });
-    const slugs = [];
-    for (const name of ["Élise Müller", "elise muller", "李小龙"]) {
-      const token = await sendForm(program, { name, email: `li.${uniqueId("x")}@applicants.example` });
-      const proof = await proveAddress(testContext(), token!);
-      if (proof.outcome !== "proved") throw new Error(proof.outcome);
-      const path = `/api/v1/partners/${proof.application.partner_id}`;
-      slugs.push((await program.api<{ slug: string }>("GET", path)).body.slug);
-    }
-    expect(slugs).toEqual(["elise-muller", "elise-muller-2", expect.stringMatching(/^li-x/)]);
-  });
-
-  it("is refused without a word of whose it was where the link is unknown, and where the program takes none", async () => {
-    const program = await makeJoinable();
-    const visitor = visit();
-    for (const token of ["", "x", "A".repeat(43), `1_${"A".repeat(43)}`, "' or 1=1"]) {
-      await visitor.get(`/join/${program.id}/confirm?token=${encodeURIComponent(token)}`);
-      const reply = await visitor.post(`/join/${program.id}/confirm`, { token });
-      expect([token, reply.status]).toEqual([token, 410]);
-    }
-    const token = (await sendForm(program))!;
-    await visitor.get(`/join/${program.id}/confirm?token=${token}`);
-    await program.api("PATCH", "/api/v1/programs/me", { applications: "off" });
-    const reply = await visitor.post(`/join/${program.id}/confirm`, { token });
-    expect([reply.status, textOf(reply.body)]).toEqual([200, expect.stringContaining("does not accept applications")]);
-    expect(await rowsOf(program)).toEqual([]);
-  });
-});
-
-describe("what the page says of a proof is true (JOIN-5)", () => {
-  async function linkOf(program: TestProgram, email = address()): Promise<string> {
-    await send(program, fill({ email }));
-    return linkIn((await mailTo(program, email)).at(-1)!.text);
-  }
-  const said = async (link: string) => textOf((await follow(link)).body);
-
-  it("of an application that was decided since: the decision, and that its e-mail was sent", async () => {
-    const program = await makeJoinable();
-    const [declined, approved] = [await linkOf(program), await linkOf(program)];
-    for (const link of [declined, approved]) expect(await said(link)).toContain("We have received your application");
-    const [first, second] = await rowsOf(program);
-    await program.api("POST", `/api/v1/applications/${first!.id}/decline`, {});
-    await program.api("POST", `/api/v1/applications/${second!.id}/approve`);
-    const texts = [await said(declined), await said(approved)];
-    expect(texts.filter((text) => /was declined/.test(text) && !/has arrived|received|review/.test(text))).toHaveLength(
-      1,
-    );
-    expect(texts.filter((text) => /You are a partner/.test(text))).toHaveLength(1);
-  });
-
-  it("of a partner who is deactivated: who can help, and no way to sign in, which they cannot", async () => {
-    const program = await makeJoinable();
-    const email = address();
-    const link = await linkOf(program, email);
-    const partner = await makePartner(program, { email });
-    await program.api("DELETE", `/api/v1/partners/${partner.id}`);
-    const { body } = await follow(link);
-    expect(textOf(body)).toContain("Ask Acme & Sons to reactivate it");
-    expect(body).not.toContain('href="/sign-in"');
-    const approved = await linkOf(program);
-    await follow(approved);
-    const row = (await rowsOf(program)).find(({ status }) => status === "pending")!;
-    await program.api("POST", `/api/v1/applications/${row.id}/approve`);
-    const [made] = await rowsOf(program);
-    await program.api("DELETE", `/api/v1/partners/${made!.partner_id}`);
-    expect(await said(approved)).not.toContain("Welcome");
-  });
-
-  it("of a program that takes none now: that what was sent is still there until its day is over", async () => {
-    const program = await makeJoinable();
-    const link = await linkOf(program);
-    await program.api("PATCH", "/api/v1/programs/me", { applications: "off" });
-    const [path = "", query = ""] = link.split("?");
-    const visitor = visit();
-    await visitor.get("/sign-in");
-    const { body } = await visitor.post(path, { token: new URLSearchParams(query).get("token") ?? "" });
-    expect(textOf(body)).toContain("Your application is deleted after 24 hours");
-    expect(await rowsOf(program, "application_drafts")).toHaveLength(1);
-    await program.api("PATCH", "/api/v1/programs/me", { applications: "review" });
-    expect(await said(link)).toContain("We have received your application");
   });
 });

@@ -191,7 +191,7 @@ function numbersIn(schema: Schema, at: readonly string[] = []): string[] {
   ];
 }
 
-const NO_AMOUNT = /conditions\.\d+\.value\.\d+$|(?:^|\.)(?:\w+_pct|\w+_days|priority|last|created)$/;
+const NO_AMOUNT = /conditions\.\d+\.value\.\d+$|(?:^|\.)(?:\w+_pct|vat_rate|\w+_days|priority|last|created)$/;
 
 /** A body with an amount at a path, as text, because a number cannot hold it. */
 function bodyWith(example: object, place: string, amount: string): string {
@@ -213,13 +213,18 @@ function exampleOf({ requestBody }: Operation): unknown {
 async function amountsTaken(program: TestProgram) {
   const flow = operations().find(({ method, path }) => method === "POST" && path === "/api/v1/flows")!;
   const made = await program.api<{ id: string }>("POST", "/api/v1/flows", exampleOf(flow.operation));
+  const partner = await makePartner(program);
   return operations().flatMap(({ method, path, operation }) => {
     const taken = operation.requestBody?.content["application/json"];
     const fields = taken ? numbersIn(taken.schema as Schema).filter((field) => !NO_AMOUNT.test(field)) : [];
     // The example of a flow change contains only some of the fields.
     const example = path.startsWith("/api/v1/flows/{") ? exampleOf(flow.operation) : exampleOf(operation);
     return [...new Set(fields)].map((field) => ({
-      ...{ method, path: path.replaceAll(/\{\w+\}/g, made.body.id), field },
+      ...{
+        method,
+        path: path.replaceAll(/\{\w+\}/g, path.startsWith("/api/v1/flows/") ? made.body.id : partner.id),
+        field,
+      },
       bodyOf: (amount: string) => bodyWith(example as object, field, amount),
     }));
   });

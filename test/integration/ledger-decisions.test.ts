@@ -4,7 +4,6 @@ import { describe, expect, it, vi } from "vitest";
 import { approveDueCommissions } from "../../src/core/commissions/auto-approve.ts";
 import { settleUnsettled } from "../../src/core/inbound/settle-jobs.ts";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
-import { actors } from "../../src/domain/actor.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -22,33 +21,8 @@ import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { adjustmentCreated, transactionCompleted } from "../support/provider-b.ts";
 import { reconcileRound } from "../support/reconcile.ts";
 import { all } from "../support/rows.ts";
-import { signInOwner } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
-
-interface Row {
-  id: string;
-  kind: string;
-  status: string;
-  amount_cents: number;
-  partner_id: string;
-  payment_id: string;
-  payout_id: string | null;
-}
-
-async function rowsOf(program: TestProgram): Promise<Row[]> {
-  return (await program.api<{ data: Row[] }>("GET", "/api/v1/commissions?per_page=100")).body.data;
-}
-
-async function decide(program: TestProgram, id: string, status: string): Promise<void> {
-  expect((await program.api("PATCH", `/api/v1/commissions/${id}`, { status })).status).toBe(200);
-}
-
-/** The payouts of a generation, with amounts. */
-async function generate(program: TestProgram, period: object = {}): Promise<{ id: string; amount_cents: number }[]> {
-  return (
-    await program.api<{ payouts: { id: string; amount_cents: number }[] }>("POST", "/api/v1/payouts/generate", period)
-  ).body.payouts;
-}
+import { approvedSale, decide, generate, nextSale, rowsOf, type Row } from "../support/decisions.ts";
 
 async function earnedBy(program: TestProgram, partner_id: string): Promise<number> {
   const { body } = await program.api<{ stats: { total_earned_cents: number } }>(
@@ -56,18 +30,6 @@ async function earnedBy(program: TestProgram, partner_id: string): Promise<numbe
     `/api/v1/partners/${partner_id}`,
   );
   return body.stats.total_earned_cents;
-}
-
-/** An approved sale of 10,000 that earns 2,000. */
-async function approvedSale() {
-  const program = await makeProgram();
-  const partner = await makePartner(program);
-  const payment_intent = `pi_${partner.slug}`;
-  await sendA(program, sessionCompleted({ ref: partner.slug, amount: 10_000, payment_intent }));
-  const [sale] = await rowsOf(program);
-  await decide(program, sale!.id, "approved");
-  const refund = (refunded: number) => sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded }));
-  return { program, partner, sale: sale!, refund };
 }
 
 /**
@@ -115,13 +77,6 @@ async function expectLeftAlone(program: TestProgram, sale: Row, rows: string[]):
   await reconcileRound(programContext(program), undefined, true);
   expect(await all("select * from differences where program_id = ?", program.id)).toEqual([]);
   expect(await freeOf(program, sale)).toEqual(rows);
-}
-
-/** Another approved sale, which earns 4,000. */
-async function nextSale(program: TestProgram, ref: string): Promise<void> {
-  await sendA(program, sessionCompleted({ ref, amount: 20_000 }));
-  const pending = (await rowsOf(program)).find(({ status }) => status === "pending");
-  await decide(program, pending!.id, "approved");
 }
 
 describe("a clawback never outlives its sale (COM-8)", () => {
@@ -328,66 +283,6 @@ describe("a judgement belongs to the partner it was made about (LAW-6, LAW-3)", 
       expect(after).toMatchObject([{ partner_id: b.id, status: "pending", amount_cents: 2_000 }]);
     },
   );
-});
-
-describe("each decision is kept as it was taken (LAW-7)", () => {
-  const DECISIONS = "select * from decisions where program_id = ? order by id";
-  interface Kept {
-    actor: string;
-    created_at: string;
-    kind: string;
-  }
-
-  it("with the actor, the time and the partner; what comes later adds to it", async () => {
-    const { program, partner, sale } = await approvedSale();
-    const owner = await signInOwner(program);
-    const path = `/dashboard/commissions/${sale.id}`;
-    await owner.get(path);
-    await owner.post(path, { status: "rejected", reason: "A return" });
-    const kept = await all<Kept>(DECISIONS, program.id);
-    const about = {
-      subject: sale.payment_id,
-      commission_id: sale.id,
-      commission_kind: "sale",
-      partner_id: partner.id,
-      program_id: program.id,
-    };
-    expect(kept).toMatchObject([
-      { ...about, kind: "approve", detail: null },
-      { ...about, kind: "reject", detail: "A return" },
-    ]);
-    expect(kept.map(({ actor }) => JSON.parse(actor) as unknown)).toEqual([
-      actors.apiKey(program.program),
-      actors.member(program.program.owner_email),
-    ]);
-    const decided = await all<{ created_at: string }>(
-      "select created_at from events where program_id = ? and type = 'commission.updated' order by id",
-      program.id,
-    );
-    expect(decided.map(({ created_at }) => created_at)).toEqual(kept.map(({ created_at }) => created_at));
-
-    const { payments } = await ledgerOf(program);
-    await program.api("POST", "/api/v1/customers/erase", { email: payments[0]!.customer_email });
-    await decide(program, sale.id, "pending");
-    const after = await all<Kept>(DECISIONS, program.id);
-    expect(after.slice(0, 2)).toEqual(kept);
-    expect(after.map(({ kind }) => kind)).toEqual(["approve", "reject", "reopen"]);
-  });
-
-  it("and can be neither changed nor deleted", async () => {
-    const { program } = await approvedSale();
-    const kept = await all(DECISIONS, program.id);
-    expect(kept).toHaveLength(1);
-    for (const change of [
-      "update decisions set kind = 'reject'",
-      "update decisions set actor = null",
-      "delete from decisions",
-    ]) {
-      const changing = env.DB.prepare(`${change} where program_id = ?`).bind(program.id).run();
-      await expect(changing).rejects.toThrow("append-only");
-    }
-    expect(await all(DECISIONS, program.id)).toEqual(kept);
-  });
 });
 
 describe("two payments that turn out to be one (PAY-5)", () => {

@@ -3,7 +3,9 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { viewCommission, viewPartner, viewPayment, viewPayout } from "../../src/core/kernel/views.ts";
 import { COMMISSION_KINDS, COMMISSION_STATUSES, REVIEW_REASONS } from "../../src/domain/commission.ts";
+import { readRate } from "../../src/domain/exchange.ts";
 import { FLOW_EVENTS } from "../../src/domain/flow.ts";
+import { cents } from "../../src/domain/money.ts";
 import { PARTNER_STATUSES, PAYOUT_METHODS } from "../../src/domain/partner.ts";
 import { OUTCOMES } from "../../src/domain/payment.ts";
 import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
@@ -64,6 +66,7 @@ const partner = fc.record({
   bank_account: maybeText,
   crypto_address: maybeText,
   group_id: fc.constant(""),
+  payouts_held_until: fc.option(stamp),
   // The runtime's own JSON.stringify writes half of a surrogate pair wrong beside a key `__proto__`.
   metadata: fc.option(
     json.object
@@ -117,18 +120,26 @@ const commission = fc.record({
   paid_at: fc.option(stamp),
 } satisfies ValuesOf<typeof viewCommission, "currency" | "partner_id" | "payment_id" | "payout_id" | "hold_until">);
 
+const sources = [
+  {
+    ...{ currency: "USD", amount_cents: cents(1_000), rate: readRate("0.8")!, rate_source: "owner" as const },
+    ...{ rate_at: "2026-01-01T00:00:00.000Z", converted_cents: cents(800) },
+  },
+];
+
 const payout = fc.record({
   status: fc.constantFrom(...PAYOUT_STATUSES),
   method: maybeOne(PAYOUT_METHODS),
   recipient: maybeText,
   amount_cents: whole,
+  source_amounts: fc.constantFrom(null, [], sources),
   period_start: fc.option(stamp),
   commission_count: fc.nat(),
   reference: maybeText,
   failure_code: maybeText,
   failure_message: maybeText,
   paid_at: fc.option(stamp),
-} satisfies ValuesOf<typeof viewPayout, "currency" | "partner_id" | "period_end" | "due_at">);
+} satisfies ValuesOf<typeof viewPayout, "currency" | "partner_id" | "period_end" | "due_at" | "held_until">);
 
 const world: fc.Arbitrary<ListRows> = fc.record({
   partners: fc.array(partner, { minLength: 1, maxLength: 4 }),

@@ -72,8 +72,9 @@ describe("a cursor", () => {
   it("is taken by the list that gave it, and refused by every other (HTTP-8)", async () => {
     const { program, ids } = await makeStocked();
     const { paths } = (await call<Document>("/openapi.json")).body;
+    // The lines of a statement are in one order and are no objects of a list.
     const lists = Object.entries(paths).flatMap(([path, { get }]) =>
-      get?.parameters?.some(({ name }) => name === "cursor")
+      get?.parameters?.some(({ name }) => name === "cursor") && !path.endsWith("/statement")
         ? [pageAddress(path.replaceAll(/\{(\w+)\}/g, ":$1"), ids)]
         : [],
     );

@@ -7,7 +7,7 @@ import { sendBody } from "../support/ledger.ts";
 import { saleAt } from "../support/sale.ts";
 import { assertDocumented, operationAt } from "../support/openapi.ts";
 import { call, callApi, makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
-import { GROWING } from "../support/rows-background.ts";
+import { GROWING } from "../support/rows-growing.ts";
 import { ROUTES } from "../support/rows-routes.ts";
 import { signA } from "../support/provider-a.ts";
 
@@ -94,6 +94,7 @@ describe("live answers are as documented", () => {
       "/docs/search",
       "/docs/search.json",
       "/llms.txt",
+      "/client.d.ts",
     ];
     for (const path of ["/healthz", "/openapi.json", ...docs]) held(200, "GET", path, await call(path));
     held(404, "GET", "/nowhere", await call("/nowhere"));

@@ -18,11 +18,12 @@ const OPTIONAL = new Set(["dropped", "reason"]);
 const REQUESTS = requestSchemas();
 
 /** Pages are not part of the API. */
-const PAGES = /^\/($|\*|sign-in|embed|sign-out|switch|join|dashboard|portal|assets|dev|unsubscribe)/;
+const PAGES =
+  /^\/($|\*|sign-in|embed|sign-out|switch|join|confirm-payout-details|dashboard|portal|assets|dev|unsubscribe)/;
 
 /** Routes that the platform answers with the files of `src/site`; `openapi-live.test.ts` calls each. */
 const STATIC_ROUTES = [
-  ...["/service.js", "/openapi.json", "/llms.txt", "/docs", "/docs/:guide", "/docs/api/:section"],
+  ...["/service.js", "/client.d.ts", "/openapi.json", "/llms.txt", "/docs", "/docs/:guide", "/docs/api/:section"],
   ...["/docs/search.json", "/docs/events/:file"],
 ];
 

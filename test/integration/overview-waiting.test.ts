@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { noteRefusals } from "../../src/core/inbound/refusals.ts";
 import { forProgram } from "../../src/core/kernel/context.ts";
-import { DAY, MINUTE, SECOND } from "../../src/lib/time.ts";
+import { DAY, iso, MINUTE, SECOND } from "../../src/lib/time.ts";
 import { giveCode } from "../support/codes.ts";
 import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
@@ -38,6 +38,47 @@ describe("what waits without being decided (PAGE-16)", () => {
     expect(textOf(page)).not.toContain("All done");
   });
 
+  it("is a payout to prepare, once a partner who can be paid reaches the minimum of the currency (OUT-2)", async () => {
+    const program = await makeProgram({ min_payout_cents: 2_000, min_payouts: { JPY: 900 } });
+    const [ada, grace] = [await makePartner(program), await makePartner(program)];
+    const invited = await makePartner(program, {}, "invited");
+    const owner = await signInOwner(program);
+    const named = async () => textOf((await owner.get("/dashboard")).body).includes("Prepare payouts Ready to pay");
+    const planned = async () => {
+      const { body } = await program.api<{ payouts: unknown[] }>("POST", "/api/v1/payouts/generate", { dry_run: true });
+      return body.payouts.length > 0;
+    };
+    const [results, earn] = [
+      [] as boolean[][],
+      async (partner: { id: string }, amount_cents: number, currency = "USD") => {
+        await makeCommissions(program, partner.id, [{ amount_cents, currency }]);
+        results.push([await named(), await planned()]);
+      },
+    ];
+    await earn(ada, 1_999);
+    await earn(grace, 1_500);
+    await earn(invited, 9_000);
+    await earn(grace, 899, "JPY");
+    await earn(grace, 1, "JPY");
+    expect(results).toEqual([...Array.from({ length: 4 }, () => [false, false]), [true, true]]);
+    // Debts of one partner do not lower the payout of another.
+    await earn(ada, -9_000, "JPY");
+    expect(results.at(-1)).toEqual([true, true]);
+  });
+
+  it("is a payout on hold, beside those to pay (OUT-24)", async () => {
+    const program = await makeProgram();
+    const partners = [await makePartner(program), await makePartner(program), await makePartner(program)];
+    for (const { id } of partners) await makeCommissions(program, id, [{}]);
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    await env.DB.prepare("update partners set payouts_held_until = ? where id = ?")
+      .bind(iso(Date.now() + DAY), partners[0]!.id)
+      .run();
+    const page = (await (await signInOwner(program)).get("/dashboard")).body;
+    expect(page).toMatch(/href="\/dashboard\/payouts\?status=pending">2 payouts</);
+    expect(page).toMatch(/href="\/dashboard\/payouts\?status=pending">1 payout on hold</);
+  });
+
   it("are codes that nobody has, beside an unknown reference too, until somebody has them", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
@@ -47,6 +88,28 @@ describe("what waits without being decided (PAGE-16)", () => {
     expect((await owner.get("/dashboard")).body).toMatch(/href="\/dashboard\/payments\/codes">1 code</);
     await giveCode(program, partner.id, { code: "NEW1", provider: "provider_a" });
     expect((await owner.get("/dashboard")).body).not.toContain('href="/dashboard/payments/codes">1');
+  });
+
+  it("are the owner's exchange rates from a week before they expire, with a payout currency (OUT-37)", async () => {
+    const program = await makeProgram({ payout_currency: "EUR" });
+    const owner = await signInOwner(program);
+    const named = async () =>
+      /Exchange rates (?:expire soon|expired)/.exec(textOf((await owner.get("/dashboard")).body))?.[0];
+    const put = async (days: number) => {
+      await program.api("PUT", "/api/v1/rates", { base: "EUR", rates: { USD: "1.1" } });
+      await env.DB.prepare("update exchange_rates set rated_at = ? where program_id = ?")
+        .bind(iso(Date.now() - days * DAY), program.id)
+        .run();
+    };
+    expect(await named()).toBeUndefined();
+    await put(27.9);
+    expect(await named()).toBeUndefined();
+    await put(28.1);
+    expect(await named()).toBe("Exchange rates expire soon");
+    await put(35.1);
+    expect(await named()).toBe("Exchange rates expired");
+    await program.api("PATCH", "/api/v1/programs/me", { payout_currency: null });
+    expect(await named()).toBeUndefined();
   });
 
   it("are webhooks refused within a week, while no verified event has come after", async () => {

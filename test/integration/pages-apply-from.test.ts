@@ -74,16 +74,9 @@ const FORMS: [string, (sold: Awaited<ReturnType<typeof makeSold>>) => Promise<Fo
   ],
   [
     "the program's rate",
-    async ({ program }) => {
-      const { name } = program.program;
-      const rest = {
-        currency: "USD",
-        payout_term: "NET-15",
-        cookie_days: "60",
-        attribution: "last",
-        live_only: "false",
-      };
-      return { path: "/dashboard/settings", typed: { name, default_commission_pct: "5", ...rest } };
+    async () => {
+      const typed = { default_commission_pct: "5", cookie_days: "60", attribution: "last", live_only: "false" };
+      return { path: "/dashboard/settings/commissions", typed };
     },
   ],
 ];

@@ -56,8 +56,8 @@ describe("a partner's codes", () => {
   it("are shown to the partner, and to no other", async () => {
     await giveCode(program, jane.id, { code: "JANE20", provider: "provider_a" });
     const joe = await makePartner(program, { email: `${uniqueId("joe")}@partners.example` });
-    expect(textOf((await (await signInPartner(jane.email)).get("/portal")).body)).toContain("JANE20");
-    expect(textOf((await (await signInPartner(joe.email)).get("/portal")).body)).not.toContain("JANE20");
+    expect(textOf((await (await signInPartner(jane.email)).get("/portal/assets")).body)).toContain("JANE20");
+    expect(textOf((await (await signInPartner(joe.email)).get("/portal/assets")).body)).not.toContain("JANE20");
   });
 });
 

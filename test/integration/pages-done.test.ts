@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
+import { changeOwnDetails } from "../support/own-change.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, signInPartner, textOf, type Fields, type Visitor } from "../support/visitor.ts";
@@ -80,9 +81,9 @@ describe("a flow that is saved", () => {
   const FLOW = { name: "Later", event: "transaction_completed", action_type: "flat", action_value: "5", priority: "0" };
 
   it.each([
-    [{ ...FLOW, active: "on" }, "It decides payments from now on"],
+    [{ ...FLOW, active: "on" }, "Applies to new payments only."],
     [{ ...FLOW, active: "" }, "It is switched off."],
-    [{ ...FLOW, active: "on", event: "lead_created" }, "It decides leads that your server reports from now on"],
+    [{ ...FLOW, active: "on", event: "lead_created" }, "Applies to new leads only."],
   ])("decides what it is for, and nothing where it is switched off (FLOW-2, FLOW-12)", async (fields, said) => {
     expect(await saidAfter(owner, "/dashboard/flows/new", fields)).toContain(`The flow was added. ${said}`);
     const [, at = ""] = /action="(\/dashboard\/flows\/flw_\w+)"/.exec(owner.html) ?? [];
@@ -108,24 +109,30 @@ describe("a payment that is recalculated", () => {
 });
 
 describe("payout details that a partner saves", () => {
-  const THERE = "Saved. New payouts go there.";
+  const THERE = "New payouts go there.";
   const SET_UP = "Set up your account at Stripe to receive payouts there.";
   const NOT_OFFERED = "Test program does not offer payouts through Stripe yet. Choose another way.";
 
   it.each([
     ["wallet", null, THERE, null],
     ["crypto", null, THERE, null],
-    ["", null, "Saved. How would you like to be paid?", "How would you like to be paid?"],
-    ["provider_a", "rk_live_1", `Saved. ${SET_UP}`, SET_UP],
-    ["provider_a", null, `Saved. ${NOT_OFFERED}`, NOT_OFFERED],
+    ["", null, "How would you like to be paid?", "How would you like to be paid?"],
+    ["provider_a", "rk_live_1", SET_UP, SET_UP],
+    ["provider_a", null, NOT_OFFERED, NOT_OFFERED],
   ])("lead somewhere where there is such an account: %s (OUT-5)", async (payout_method, key, said, overview) => {
     program = await makeProgram({ provider_a_api_key: key });
     const { id, email } = await makePartner(program);
     await makeCommissions(program, id, [{}]);
-    const visitor = await signInPartner(email);
     const payout_email = payout_method === "wallet" ? "jane@wallet.example" : "";
     const crypto = { network: "bitcoin", address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq" };
-    expect(await saidAfter(visitor, "/portal/details", { payout_method, payout_email, ...crypto })).toContain(said);
+    const fields = { payout_method, payout_email, ...crypto };
+    let visitor = await signInPartner(email);
+    if (payout_method === "") expect(await saidAfter(visitor, "/portal/details", fields)).toContain(`Saved. ${said}`);
+    else {
+      const { confirmed, portal } = await changeOwnDetails(program, email, fields);
+      expect(textOf(confirmed.body)).toContain(said);
+      visitor = portal;
+    }
     const first = textOf((await visitor.get("/portal")).body);
     if (overview === null) expect(first).not.toContain("Add your payout details");
     else expect(first).toContain(`${overview} Add your payout details`);

@@ -8,6 +8,7 @@ import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowPatch } from "../../src/http/api/flows.ts";
 import { groupPatch } from "../../src/http/api/groups.ts";
 import { partnerCreate, partnerPatch } from "../../src/http/api/partners.ts";
+import { taxDataSet } from "../../src/http/api/tax-data.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
 import { endpointPatch } from "../../src/http/api/webhooks.ts";
 import { SECRET_SETTINGS } from "../../src/providers/registry.ts";
@@ -52,6 +53,9 @@ beforeAll(async () => {
   const bank = { method: "bank_transfer", account_holder: "Ottilie Quandt", country: "DE", currency: "EUR" };
   const address = `/api/v1/partners/${ids["partners"]}/payout-details`;
   expect((await program.api("PUT", address, { ...bank, iban: "DE89370400440532013000" })).status).toBe(200);
+  const tax = { legal_name: "Ottilie Quandt", address: "Hauptstr. 1", country: "DE", kind: "business", tax_id: "DE1" };
+  const taxed = await program.api("PUT", `/api/v1/partners/${ids["partners"]}/tax-data`, { ...tax, vat_rate: 19 });
+  expect(taxed.status).toBe(200);
   visitors = { dashboard: await signInOwner(program), portal: await signInPartner(OWN_PARTNER.email) };
 });
 
@@ -60,7 +64,13 @@ async function saved(): Promise<string> {
   return (await everythingOf(program.id)).replaceAll(/"updated_at":"[^"]*"/g, "");
 }
 
-type Form = (typeof MAKING)[number] | Exclude<(typeof CHANGING)[number], "/portal/details">;
+type Form = (typeof MAKING)[number] | Exclude<(typeof CHANGING)[number], `/portal/${string}` | (typeof TABS)[number]>;
+
+/** The settings are one object in several forms. */
+const TABS = ["/dashboard/settings/commissions", "/dashboard/settings/payouts", "/dashboard/settings/portal"] as const;
+const PAGES_OF: Partial<Record<string, readonly string[]>> = {
+  "/dashboard/settings": ["/dashboard/settings", ...TABS],
+};
 
 /** The object of each form of the dashboard, and the schema of the API for the same input. */
 const FORMS: Record<Form, [kind: string, schema: z.ZodObject]> = {
@@ -69,6 +79,7 @@ const FORMS: Record<Form, [kind: string, schema: z.ZodObject]> = {
   "/dashboard/partners/groups/:id": ["a group", groupPatch],
   "/dashboard/flows/new": ["a flow", flowPatch],
   "/dashboard/flows/:id": ["a flow", flowPatch],
+  "/dashboard/partners/:id/tax-data": ["tax data", taxDataSet],
   "/dashboard/webhooks/new": ["an endpoint", endpointPatch],
   "/dashboard/webhooks/:id/edit": ["an endpoint", endpointPatch],
   "/dashboard/settings": ["a program", programPatch],
@@ -79,7 +90,9 @@ describe("a form of the dashboard (PAGE-7)", () => {
   it.each(Object.entries(FORMS))("has every field that the API takes: %s", async (path, [kind, { shape }]) => {
     // A commission is of a partner who was chosen before.
     const chosen = path === "/dashboard/commissions/new" ? `?partner_id=${ids["partners"]}` : "";
-    const { body } = await visitors.dashboard.get(pageAddress(path, ids) + chosen);
+    const pages = PAGES_OF[path] ?? [pageAddress(path, ids) + chosen];
+    const bodies = await Promise.all(pages.map(async (page) => (await visitors.dashboard.get(page)).body));
+    const body = bodies.join("");
     const names = new Set([...body.matchAll(/ name="([a-z_]+)[^"]*"/g)].map(([, name]) => name));
     const fields = Object.keys(shape).filter((field) => !NOT_TYPED.has(field) && !NOT_TYPED.has(`${field} of ${kind}`));
     expect(fields.map((field) => TYPED_AS[field] ?? field).filter((name) => !names.has(name))).toEqual([]);

@@ -31,8 +31,8 @@ async function makeHeld() {
 
 it("the list, its file and the commission's page say until when it is held (COM-6)", async () => {
   const { owner, ids } = await makeHeld();
-  expect(textOf((await owner.get(`${AT}?columns=commission,hold_until`)).body)).toContain(dayOf(LATER));
-  const [head = "", ...lines] = (await owner.get(`${AT}/list.csv?columns=commission,hold_until`)).body
+  expect(textOf((await owner.get(`${AT}?columns=partner,hold_until`)).body)).toContain(dayOf(LATER));
+  const [head = "", ...lines] = (await owner.get(`${AT}/list.csv?columns=partner,hold_until`)).body
     .trim()
     .split(/\r?\n/);
   const column = head.split(",").indexOf("hold_until");

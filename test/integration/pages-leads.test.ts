@@ -57,9 +57,14 @@ beforeAll(async () => {
 });
 
 describe("the list of leads (PAGE-24)", () => {
+  it("says as days the instants between which the overview counts them", async () => {
+    const { body } = await owner.get(`${AT}?from=2026-10-31T00:00:00Z&to=2026-11-30T00:00:00Z`);
+    expect(textOf(body).replaceAll("\u00a0", " ")).toContain("31 Oct 2026 – 29 Nov 2026");
+  });
+
   it("says of each when it was, whose it is by which reference, and the customer's first sale", async () => {
     const rows = await listed();
-    expect(rows.map(({ html }) => /<a href="\/dashboard\/customers\/[^"]+"[^>]*>([^<]+)</.exec(html)?.[1])).toEqual([
+    expect(rows.map(({ html }) => /<a href="\/dashboard\/payments\/[^"]+"[^>]*>([^<]+)</.exec(html)?.[1])).toEqual([
       "cus_3",
       "Two@Shop.example",
       "one@shop.example",
@@ -87,7 +92,7 @@ describe("the list of leads (PAGE-24)", () => {
     expect(await of(`from=${utcDay(now - 9 * DAY)}&to=${utcDay(now - 4 * DAY)}`)).toEqual(["2", 2]);
     expect(await of(`partner_id=jane&credited=true&from=${utcDay(now - 20 * DAY)}`)).toEqual(["1", 1]);
     expect(await of("per_page=3")).toEqual(["4", 3]);
-    expect((await listed("?order=oldest"))[0]!.text).toContain("cus_4");
+    expect((await listed("?sort=created_at"))[0]!.text).toContain("cus_4");
     expect(textOf((await owner.get(`${AT}?partner_id=nobody`)).body)).toContain("No lead matches");
   });
 
@@ -101,14 +106,14 @@ describe("the list of leads (PAGE-24)", () => {
   });
 
   it("has a file of what is shown, in its order, and the file is an event", async () => {
-    const { status, body } = await owner.get(`${AT}/list.csv?partner_id=jane&order=oldest`);
+    const { status, body } = await owner.get(`${AT}/list.csv?partner_id=jane&sort=created_at`);
     expect(status).toBe(200);
     const [head, ...rows] = readCsv(body);
     expect(head).toEqual([
-      ...["lead_id", "created_at", "customer_email", "customer_id", "partner_id", "partner_slug", "partner_email"],
-      ...["ref", "outcome", "first_sale_id", "first_sale_at"],
+      ...["lead_id", "customer_email", "customer_id", "partner_id", "partner_slug", "partner_email"],
+      ...["ref", "outcome", "first_sale_id", "first_sale_at", "created_at"],
     ]);
-    const shown = rows.map((row) => [row[3], row[5], row[8], row[9], row[10]]);
+    const shown = rows.map((row) => [row[2], row[4], row[7], row[8], row[9]]);
     expect(shown).toEqual([
       ["cus_4", "jane", "no_flow", "", ""],
       ["cus_1", "jane", "no_flow", sales.first, iso(seconds(7) * 1000)],

@@ -15,10 +15,10 @@ it("settings take minimum payouts in other currencies in rows, and say which row
         [`min_payouts.${i}.amount`, amount],
       ]),
     );
-  const { body } = await boss.get("/dashboard/settings");
+  const { body } = await boss.get("/dashboard/settings/payouts");
   expect(body).toMatch(/name="min_payouts\.0\.currency"[^>]*value="EUR"/);
   expect(body).toMatch(/name="min_payouts\.0\.amount"[^>]*value="7\.00"/);
-  const save = (typed: Record<string, string>) => boss.post("/dashboard/settings", typed);
+  const save = (typed: Record<string, string>) => boss.post("/dashboard/settings/payouts", typed);
   expect((await save(rows(["jpy", "6,000"], ["", ""], ["KWD", "1.5"]))).status).toBe(303);
   expect(await me(own)).toMatchObject({ min_payouts: { JPY: 6_000, KWD: 1_500 } });
   expect((await save({})).status).toBe(303);
@@ -46,13 +46,13 @@ it("settings take minimum payouts in other currencies in rows, and say which row
     [[["EUR", "10000000000.01"]], "0-amount"],
   ];
   for (const [typed, field] of wrong) {
-    await boss.get("/dashboard/settings");
+    await boss.get("/dashboard/settings/payouts");
     const reply = await save(rows(...typed));
     const marked = [...reply.body.matchAll(/id="f-min_payouts-([^"]*)"[^>]*aria-invalid="true"/g)];
     expect([typed, reply.status, marked.map(([, name]) => name)]).toEqual([typed, 422, [field]]);
     expect(reply.body).toContain(`id="f-min_payouts-${field}-problem"`);
   }
-  await boss.get("/dashboard/settings");
+  await boss.get("/dashboard/settings/payouts");
   expect((await save(rows(["", ""]))).status).toBe(303);
   expect(await me(own)).toMatchObject({ min_payouts: {} });
 });

@@ -69,7 +69,7 @@ describe("the trace of a payment", () => {
     );
     expect(shown).toContain("The customer paid 100.00 USD net of tax");
     expect(shown).toContain("With tax it was 111.00 USD");
-    expect(shown).toContain(`It names ${ada.slug} , that is Ada`);
+    expect(shown).toContain(`Referral code ${ada.slug} · Ada`);
     expect(shown).toContain("no: Flow “Large” did not match");
     expect(shown).toContain("Amount is more than 200.00 USD; it was 100.00 USD");
     expect(shown).toContain("yes: Flow “All” matched (it has no conditions)");
@@ -92,7 +92,9 @@ describe("the trace of a payment", () => {
     );
     expect(shown).toContain("So the payment earns 10.00 USD");
     // A correction does not belong to an empty payout.
-    expect(textOf((await visitor.get("/dashboard/commissions")).body)).toMatch(/ approved – −10\.00 USD/);
+    expect(textOf((await visitor.get("/dashboard/commissions?columns=amount,status,payment")).body)).toMatch(
+      /−10\.00 USD approved –/,
+    );
   });
 
   it("uses the currency's own decimals", async () => {
@@ -139,7 +141,7 @@ describe("commissions", () => {
     await owner.post(path, { status: "rejected" });
     const reply = await owner.post(path, { status: "approved" });
     expect(reply.status).toBe(422);
-    expect(textOf(reply.body)).toContain("A commission that is rejected cannot become approved.");
+    expect(textOf(reply.body)).toContain("This commission is rejected. Its status cannot change to approved.");
     expect((await owner.post(path, { status: "paid" })).status).toBe(422);
     expect((await owner.post(path, { status: "nonsense" })).status).toBe(422);
     expect((await owner.post(path, { status: "pending", reason: "x" })).status).toBe(422);
@@ -199,7 +201,7 @@ describe("month end (PAGE-7)", () => {
     const [month, boss] = await programOfOwner({ min_payout_cents: 1_000 });
     const jane = await makePartner(month);
     const preview = async () => textOf((await boss.get("/dashboard/payouts/new")).body);
-    expect(await preview()).toContain("Nothing to pay out No commission that is approved is ready to pay");
+    expect(await preview()).toContain("Nothing to pay out Nothing is ready to pay");
     const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
     const currencies = letters.flatMap((letter) => [`XA${letter}`, `XB${letter}`]);
     await makeCommissions(
@@ -208,8 +210,8 @@ describe("month end (PAGE-7)", () => {
       currencies.map((currency) => ({ currency, amount_cents: 5 })),
     );
     const shown = await preview();
-    expect(shown).toContain("Nothing to pay out All that is approved rolls over");
-    expect(shown).not.toContain("No commission that is approved");
+    expect(shown).toContain("Nothing to pay out Every amount is below the minimum");
+    expect(shown).not.toContain("Nothing is ready to pay");
     expect(shown).toContain("The first 50 of 52.");
   });
 
@@ -234,10 +236,12 @@ describe("month end (PAGE-7)", () => {
     expect((await month.api<{ total: number }>("GET", "/api/v1/payouts")).body.total).toBe(0);
     const period_end = /name="period_end" value="([^"]+)"/.exec(preview.body)?.[1] ?? "";
     const done = await boss.post("/dashboard/payouts/new", { period_end });
-    expect(textOf(done.body)).toContain("2 payouts: 75.00 USD.");
+    const prepared = await boss.get(done.headers.get("location") ?? "");
+    expect(textOf(prepared.body)).toContain("2 payouts prepared: 75.00 USD, to ");
     await boss.get("/dashboard/payouts/new");
     const again = await boss.post("/dashboard/payouts/new", { period_end });
-    expect(textOf(again.body)).toContain("There was nothing left to prepare.");
+    const { body: none } = await boss.get(again.headers.get("location") ?? "");
+    expect(textOf(none)).toContain("There was nothing left to prepare.");
 
     const { data } = (await month.api<{ data: { id: string; partner_id: string }[] }>("GET", "/api/v1/payouts")).body;
     const of = (who: { id: string }) => data.find(({ partner_id }) => partner_id === who.id)?.id ?? "";
@@ -274,16 +278,16 @@ describe("month end (PAGE-7)", () => {
       (await many.api<{ data: { id: string; status: string; amount_cents: number }[] }>("GET", "/api/v1/payouts")).body
         .data;
     const ids = (await list()).filter(({ amount_cents }) => amount_cents > 1_000).map(({ id }) => id);
-    await boss.get("/dashboard/payouts");
-    const asked = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
+    const path = "/dashboard/payouts/matching?move=mark_paid";
+    const asked = await boss.get(`${path}&ids=${ids.join()}`);
     expect(textOf(asked.body)).toContain("Mark as paid: 50.00 USD");
     expect((await list()).every(({ status }) => status === "pending")).toBe(true);
-    const done = await boss.post("/dashboard/payouts/chosen/confirmed", { ids, move: "mark_paid", reference: "batch" });
-    expect(textOf(done.body)).toContain("2 payouts paid: 50.00 USD");
+    const done = await boss.post(path, { ids, seen_at: new Date().toISOString(), reference: "batch" });
+    const { body } = await boss.get(done.headers.get("location") ?? "");
+    expect(textOf(body)).toContain("2 payouts marked as paid: 50.00 USD");
     expect((await list()).map(({ status }) => status).toSorted()).toEqual(["paid", "paid", "pending"]);
-    await boss.get("/dashboard/payouts");
-    const again = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
-    expect(textOf(again.body)).toContain("None of the chosen payouts can be marked as paid.");
+    const again = await boss.get(`${path}&ids=${ids.join()}`);
+    expect(textOf(again.body)).toContain("There is no payout to mark as paid");
   });
 
   it("asks about several without reading what is in them", async () => {
@@ -299,12 +303,12 @@ describe("month end (PAGE-7)", () => {
     await boss.get("/dashboard/payouts");
     const [, ids = ""] = /name="ids" value="([^"]+)"/.exec(boss.html) ?? [];
     meter.taken();
-    const asked = await boss.post("/dashboard/payouts/chosen", { ids, move: "mark_paid" });
+    const asked = await boss.get(`/dashboard/payouts/matching?move=mark_paid&ids=${ids}`);
     expect(textOf(asked.body)).toContain("Mark as paid: 3,000.00 USD");
     expect(meter.taken().rows).toBeLessThan(100);
   });
 
-  it("says which of several were paid, whatever ends it in the middle", async () => {
+  it("says which of several were canceled, whatever ends it in the middle", async () => {
     const many = await makeProgram();
     for (const amount_cents of [1_000, 2_000, 3_000]) {
       await makeCommissions(many, (await makePartner(many)).id, [{ amount_cents }]);
@@ -312,10 +316,10 @@ describe("month end (PAGE-7)", () => {
     await many.api("POST", "/api/v1/payouts/generate", {});
     const { body } = await many.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
     const ids = body.data.map(({ id }) => id);
-    let paid = 0;
+    let canceled = 0;
     const faulty = watchDatabase(env.DB, {
       before: (statements) => {
-        if (statements.some((sql) => sql.startsWith("update commissions set status = 'paid'")) && ++paid === 2) {
+        if (statements.some((sql) => sql.startsWith("update commissions set payout_id = null")) && ++canceled === 2) {
           throw new Error("too many statements");
         }
       },
@@ -326,11 +330,13 @@ describe("month end (PAGE-7)", () => {
     );
     vi.spyOn(console, "error").mockImplementation(() => {});
     await boss.get("/dashboard/payouts");
-    const done = textOf((await boss.post("/dashboard/payouts/chosen/confirmed", { ids, move: "mark_paid" })).body);
-    expect(done).toMatch(/1 payout paid: [\d.,]+ USD/);
-    expect(done).toMatch(/Not paid Partner Why Amount .* We do not know whether .* Not started. Choose it again./);
+    const seen_at = new Date().toISOString();
+    const { headers } = await boss.post("/dashboard/payouts/matching?move=cancel", { ids, seen_at });
+    const done = textOf((await boss.get(headers.get("location") ?? "")).body);
+    expect(done).toMatch(/1 payout canceled: [\d.,]+ USD/);
+    expect(done).toMatch(/2 payouts not canceled Partner Why Amount .* It was not started. Choose it again./);
     const { body: after } = await many.api<{ data: { status: string }[] }>("GET", "/api/v1/payouts");
-    expect(after.data.map(({ status }) => status)).toEqual(["paid", "pending", "pending"]);
+    expect(after.data.map(({ status }) => status)).toEqual(["pending", "pending", "canceled"]);
   });
 
   it("without a key of provider A says where to paste it, and sends nothing", async () => {
@@ -341,6 +347,7 @@ describe("month end (PAGE-7)", () => {
     });
     await program.api("PATCH", `/api/v1/commissions/${made.body.id}`, { status: "approved" });
     await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_method: "provider_a" });
+    await program.api("POST", `/api/v1/partners/${partner.id}/release-hold`);
     await env.DB.prepare("update partners set provider_a_account_id = 'acct_1' where id = ?").bind(partner.id).run();
     await program.api("POST", "/api/v1/payouts/generate", {});
     const { data } = (await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts")).body;

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendA } from "../support/ledger.ts";
+import { openMailbox } from "../support/mailbox.ts";
+import { visitorWithMail } from "../support/own-change.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
-import { makeVisitor, signInOwner, signInPartner, textOf, type Visitor, programOfOwner } from "../support/visitor.ts";
+import { signInOwner, signInPartner, textOf, type Visitor, programOfOwner } from "../support/visitor.ts";
 
 let program: TestProgram;
 let owner: Visitor;
@@ -80,6 +82,16 @@ describe("adding a partner", () => {
       expect(await slugOf({ email: `${name}@p.example`, invite: "yes" })).toMatch(new RegExp(`^${name}-[\\w-]{8}$`));
     }
     expect(await slugOf({ email: "own@p.example", slug: "1042" })).toBe("1042");
+  });
+
+  it("shows the metadata, without the mark of sample data", async () => {
+    const read = async (metadata: Record<string, unknown>) => {
+      const { id } = await makePartner(program, { metadata });
+      return textOf((await owner.get(`/dashboard/partners/${id}`)).body);
+    };
+    expect(await read({ sample_until: "2026-11-30" })).not.toContain("Metadata");
+    expect(await read({ tier: "gold", sample_until: "2026-11-30" })).toContain('Metadata {"tier":"gold"}');
+    expect(await read({})).toContain("Metadata {}");
   });
 
   it("changes only what is edited, and clears what is emptied", async () => {
@@ -189,7 +201,7 @@ describe("the import of partners (PAGE-7)", () => {
     const { body, status } = await visitor.post("/dashboard/partners/import", { csv: CSV });
     expect(status).toBe(200);
     const shown = textOf(body);
-    expect(shown).toContain("3 new partners, 1 line completing a partner, 0 lines unchanged, 3 lines with errors.");
+    expect(shown).toContain("3 new partners, 1 updated, 0 lines unchanged, 3 lines with errors.");
     expect(shown).toContain("4 error email: This must be an e-mail address.");
     expect(shown).toMatch(
       /5 will be added commission_pct: .*at most 100. Left out. A new partner earns the program's rate/,
@@ -199,7 +211,7 @@ describe("the import of partners (PAGE-7)", () => {
     expect(shown).toContain("6 completes a partner ONE@import.example five");
     expect(shown).toContain("7 error slug: Same is on line 8 for another partner.");
     expect(shown).toContain("8 error slug: same is on line 7 for another partner.");
-    expect(shown).toContain("4 columns taken, 0 ignored");
+    expect(shown).toContain("4 of 4 columns matched");
     expect((await partnersOf(imported)).total).toBe(0);
   });
 
@@ -223,7 +235,7 @@ describe("the import of partners (PAGE-7)", () => {
     await imported.api("PATCH", `/api/v1/partners/${String(two?.["id"])}`, { first_name: "Renamed" });
 
     const again = await visitor.post("/dashboard/partners/import", { csv: CSV });
-    expect(textOf(again.body)).toContain("0 new partners, 0 lines completing a partner, 4 lines unchanged");
+    expect(textOf(again.body)).toContain("0 new partners, 0 updated, 4 lines unchanged");
     await visitor.post("/dashboard/partners/import", { csv: CSV, confirmed: "yes" });
     const after = await partnersOf(imported);
     expect(after.total).toBe(3);
@@ -307,7 +319,7 @@ describe("the import of partners (PAGE-7)", () => {
     expect(done).toContain("Links of PartnerStack end with it");
     expect(done).not.toContain("Old links keep working");
     expect((await partnersOf(imported)).total).toBe(1);
-    expect((await visitor.get(at)).body).toContain("<h2>Which old links keep working</h2>");
+    expect((await visitor.get(at)).body).toContain("<h2>Old links that keep working</h2>");
   });
 
   it("reads a file as spreadsheets save it, and shows one that is none", async () => {
@@ -325,7 +337,7 @@ describe("the import of partners (PAGE-7)", () => {
 describe("the partner's payout details", () => {
   it("are checked beside the field", async () => {
     const partner = await makePartner(program);
-    const visitor = await signInPartner(partner.email, makeVisitor());
+    const visitor = await signInPartner(partner.email, visitorWithMail(openMailbox()));
     await visitor.get("/portal/details");
     for (const payout_email of ["", "nonsense"]) {
       const reply = await visitor.post("/portal/details", { payout_method: "wallet", payout_email });
@@ -340,7 +352,7 @@ describe("the partner's payout details", () => {
 
   it("offer an account at provider A only where the program has its key, and show what goes wrong", async () => {
     const partner = await makePartner(program);
-    const visitor = await signInPartner(partner.email);
+    const visitor = await signInPartner(partner.email, visitorWithMail(openMailbox()));
     const { body } = await visitor.get("/portal/details");
     expect(body).not.toContain("/portal/details/provider-a-account");
     const reply = await visitor.post("/portal/details/provider-a-account");

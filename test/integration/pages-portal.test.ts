@@ -25,12 +25,13 @@ function copied(html: string): string[] {
 }
 
 describe("the link builder (PORTAL-1)", () => {
-  it("has the link on the first page, ready to copy", async () => {
-    const { body } = await visitor.get("/portal");
-    expect(copied(body)).toEqual([
+  it("has the link, ready to copy", async () => {
+    const { body } = await visitor.get("/portal/assets");
+    expect(copied(body).slice(0, 2)).toEqual([
       "https://shop.example/?ref=jane",
       expect.stringMatching(new RegExp(`/r/${program.id}/jane$`)),
     ]);
+    expect(copied((await visitor.get("/portal")).body)).toEqual(["https://shop.example/?ref=jane"]);
     expect(body).toContain("<code>https://shop.example/<wbr/>?ref=<wbr/>jane</code>");
   });
 
@@ -39,7 +40,7 @@ describe("the link builder (PORTAL-1)", () => {
       ...{ page: "shop.example/pricing?plan=pro", sub: "news-1" },
       ...{ utm_source: "mail", utm_medium: "", utm_campaign: "spring sale" },
     });
-    const { status, body } = await visitor.get(`/portal?${query.toString()}`);
+    const { status, body } = await visitor.get(`/portal/assets?${query.toString()}`);
     expect(status).toBe(200);
     const [link = "", short = ""] = copied(body);
     expect(link).toBe(
@@ -53,7 +54,9 @@ describe("the link builder (PORTAL-1)", () => {
   });
 
   it("says beside the field what is wrong, and keeps what was typed", async () => {
-    const { status, body } = await visitor.get("/portal?page=https%3A%2F%2Fevil.example%2Fx&sub=a%20b&utm_source=mail");
+    const { status, body } = await visitor.get(
+      "/portal/assets?page=https%3A%2F%2Fevil.example%2Fx&sub=a%20b&utm_source=mail",
+    );
     expect(status).toBe(422);
     for (const text of ["This must be a page of shop.example.", "Use 1 to 64 letters, digits, - or _."]) {
       expect(body).toContain(text);
@@ -63,15 +66,16 @@ describe("the link builder (PORTAL-1)", () => {
   });
 
   it("has no short link to another host of the site, where it could not lead", async () => {
-    const { body } = await visitor.get("/portal?page=https%3A%2F%2Fblog.shop.example%2Fa");
-    expect(copied(body)).toEqual(["https://blog.shop.example/a?ref=jane"]);
+    const { body } = await visitor.get("/portal/assets?page=https%3A%2F%2Fblog.shop.example%2Fa");
+    expect(copied(body)[0]).toBe("https://blog.shop.example/a?ref=jane");
+    expect(body).not.toContain("/r/");
   });
 });
 
 describe("the QR code (PORTAL-7)", () => {
   it("is that of the link that the page makes, as a picture and as a file", async () => {
     for (const query of ["", "?page=shop.example/pricing&sub=flyer"]) {
-      const { body } = await visitor.get(`/portal${query}`);
+      const { body } = await visitor.get(`/portal/assets${query}`);
       const [link = ""] = copied(body);
       const { path, size } = qrCode(link)!;
       expect(body).toContain(`<path fill="#000" d="${path}"`);
@@ -83,7 +87,7 @@ describe("the QR code (PORTAL-7)", () => {
   });
 
   it("is not there for a link that none holds, which is still to copy", async () => {
-    const { status, body } = await visitor.get(`/portal?page=${encodeURIComponent(`/${"ü".repeat(1_000)}`)}`);
+    const { status, body } = await visitor.get(`/portal/assets?page=${encodeURIComponent(`/${"ü".repeat(1_000)}`)}`);
     expect(status).toBe(200);
     expect(body).toContain("too long for a QR code");
     expect(copied(body)[0]).toContain("ref=jane");
@@ -109,8 +113,8 @@ describe("the statistics (PORTAL-2)", () => {
     await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, currency: "usd" }));
     await sendA(program, sessionCompleted({ ref: "jane", amount: 500, currency: "jpy" }));
     const shown = textOf((await visitor.get(AT)).body);
-    expect(shown).toContain("Clicks 4 0 before");
-    expect(shown).toContain("Sales 2 0 before");
+    expect(shown).toContain("Clicks 4 vs. previous 30 days: 0");
+    expect(shown).toContain("Sales 2 vs. previous 30 days: 0");
     expect(shown).toContain("Conversion 50.0 % Earned");
     for (const text of ["/pricing 4", "news-1 2", "blog 1", "cannot be split by sub-id"]) expect(shown).toContain(text);
     expect(shown).toMatch(/Earned 20\.00 USD 100 JPY/);
@@ -120,7 +124,9 @@ describe("the statistics (PORTAL-2)", () => {
   it("are of the days that are asked for, whatever the address says", async () => {
     await come("jane", "/");
     await recorded();
-    expect(textOf((await visitor.get(`${AT}?from=2020-01-01&to=2020-01-31`)).body)).toContain("Clicks 0 0 before");
+    expect(textOf((await visitor.get(`${AT}?from=2020-01-01&to=2020-01-31`)).body)).toContain(
+      "Clicks 0 vs. previous 31 days: 0",
+    );
     for (const query of [
       "from=x&to=y",
       "from=2026-05-01&to=2020-01-01",

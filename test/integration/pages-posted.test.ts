@@ -117,12 +117,13 @@ describe("a form that is sent again (PAGE-31)", () => {
     const { id } = await makePartner(program);
     await makeCommissions(program, id, [{}]);
     const { body } = await program.api<{ payouts: { id: string }[] }>("POST", "/api/v1/payouts/generate");
-    await owner.get("/dashboard/payouts");
-    const path = "/dashboard/payouts/chosen/confirmed";
-    const fields = { ...tokensIn(owner.html), move: "mark_paid", ids: body.payouts.map((payout) => payout.id) };
+    const path = "/dashboard/payouts/matching?move=mark_paid";
+    const ids = body.payouts.map((payout) => payout.id);
+    await owner.get(`${path}&ids=${ids.join()}`);
+    const fields = { ...tokensIn(owner.html), seen_at: new Date().toISOString(), ids };
     const sent = await raw(owner, path, fields);
     const said = textOf((await owner.get(sent.to)).body);
-    expect(said).toMatch(/1 payout paid: [\d.,]+ USD/);
+    expect(said).toMatch(/1 payout marked as paid: [\d.,]+ USD/);
     expect(textOf((await owner.get(sent.to)).body)).toBe(said);
     expect((await raw(owner, path, fields)).to).toBe(sent.to);
   });
@@ -157,7 +158,7 @@ describe("a POST of a page", () => {
       ({ method, path }) => method === "POST" && !/^\/(api|admin|webhooks|track|click)(\/|$)/.test(path),
     );
     const outside = posts.filter(
-      ({ path }) => !/^\/(dashboard|portal|sign-in|sign-out|switch|join|embed)(\/|$)/.test(path),
+      ({ path }) => !/^\/(dashboard|portal|sign-in|sign-out|switch|join|confirm-payout-details|embed)(\/|$)/.test(path),
     );
     expect([...new Set(outside.map(({ path }) => path))]).toEqual(["/unsubscribe/:token"]);
   });

@@ -16,17 +16,14 @@ beforeAll(async () => {
   owner = await signInOwner(program);
 });
 
+/** Each page of the settings with its input. */
 const SETTINGS = {
-  name: "New name",
-  domain: "shop.example",
-  currency: "USD",
-  default_commission_pct: "12.5",
-  payout_term: "net-30",
-  min_payout_cents: "25.50",
-  cookie_days: "30",
-  attribution: "first",
-  auto_approve_days: "14",
-  live_only: "false",
+  "/dashboard/settings": { name: "New name", domain: "https://new.example/pricing?a=b", currency: "usd" },
+  "/dashboard/settings/commissions": {
+    ...{ default_commission_pct: "12.5", cookie_days: "30", attribution: "first" },
+    ...{ auto_approve_days: "14", live_only: "false" },
+  },
+  "/dashboard/settings/payouts": { payout_term: "net-30", min_payout_cents: "25.50" },
 };
 
 async function me(of: TestProgram = program) {
@@ -35,10 +32,13 @@ async function me(of: TestProgram = program) {
 
 describe("settings (PAGE-7)", () => {
   it("are saved with amounts in the currency, and change the script tag", async () => {
-    await owner.get("/dashboard/settings");
-    expect((await owner.post("/dashboard/settings", SETTINGS)).status).toBe(303);
+    for (const [path, fields] of Object.entries(SETTINGS)) {
+      await owner.get(path);
+      expect((await owner.post(path, fields)).headers.get("location")).toBe(`${path}?done=saved`);
+    }
     expect(await me()).toMatchObject({
       name: "New name",
+      domain: "new.example",
       default_commission_pct: 12.5,
       payout_term: "NET-30",
       min_payout_cents: 2550,
@@ -46,34 +46,27 @@ describe("settings (PAGE-7)", () => {
       auto_approve_days: 14,
       live_only: false,
     });
-    const { body } = await owner.get("/dashboard/settings?done=saved");
-    expect(textOf(body)).toContain(
+    expect(textOf((await owner.get("/dashboard/settings?done=saved")).body)).toContain(
       `<script src="https://service.example/service.js" data-program="${program.id}" data-cookie-days="30" data-attribution="first" defer></script>`,
     );
-    expect(body).toContain('value="25.50"');
+    expect((await owner.get("/dashboard/settings/payouts")).body).toContain('value="25.50"');
   });
 
   it("show every mistake beside its field and change nothing", async () => {
     const before = await me();
-    await owner.get("/dashboard/settings");
-    const wrong = {
-      name: "",
-      domain: "http://x",
-      currency: "DOLLAR",
-      default_commission_pct: "101",
-      payout_term: "soon",
-    };
-    const more = {
-      min_payout_cents: "-1",
-      cookie_days: "0",
-      auto_approve_days: "1.5",
-      attribution: "best",
-      live_only: "maybe",
-    };
-    const reply = await owner.post("/dashboard/settings", { ...wrong, ...more });
-    expect(reply.status).toBe(422);
-    for (const field of Object.keys({ ...wrong, ...more })) {
-      expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
+    for (const [path, wrong] of Object.entries({
+      "/dashboard/settings": { name: "", domain: "no host", currency: "DOLLAR" },
+      "/dashboard/settings/commissions": {
+        ...{ default_commission_pct: "101", cookie_days: "0", auto_approve_days: "1.5" },
+        ...{ attribution: "best", live_only: "maybe" },
+      },
+      "/dashboard/settings/payouts": { payout_term: "soon", min_payout_cents: "-1" },
+    })) {
+      await owner.get(path);
+      const reply = await owner.post(path, wrong);
+      expect(reply.status).toBe(422);
+      for (const field of Object.keys(wrong))
+        expect(reply.body).toMatch(new RegExp(`id="f-${field}"[^>]*aria-invalid="true"`));
     }
     expect(await me()).toEqual(before);
   });
@@ -83,23 +76,23 @@ describe("settings (PAGE-7)", () => {
     const partner = await makePartner(locked);
     await sendA(locked, sessionCompleted({ ref: partner.slug }));
     await boss.get("/dashboard/settings");
-    const reply = await boss.post("/dashboard/settings", { ...SETTINGS, currency: "EUR" });
+    const reply = await boss.post("/dashboard/settings", { name: "New name", currency: "EUR" });
     expect(textOf(reply.body)).toContain("The currency is locked once a commission or a lead exists.");
     expect(await me(locked)).toMatchObject({ currency: "USD", name: "Test program" });
   });
 });
 
 describe("secrets", () => {
-  const SECRET = "whsec_pasted_by_the_owner";
+  const SECRET = "pasted_by_the_owner";
 
   it("are written and never shown again", async () => {
     const [fresh, boss] = await programOfOwner(bySecretSetting(() => null));
-    for (const { setting: name } of SECRET_SETTINGS) {
-      await boss.get("/dashboard/settings");
-      const reply = await boss.post("/dashboard/settings/secrets", { name, secret: `  ${SECRET} ` });
+    for (const { setting: name, field } of SECRET_SETTINGS) {
+      await boss.get("/dashboard/settings/providers");
+      const reply = await boss.post("/dashboard/settings/secrets", { name, secret: `  ${field.begins[0]}${SECRET} ` });
       expect(reply.status).toBe(303);
       expect((await me(fresh))[`${name}_set`]).toBe(true);
-      expect((await boss.get("/dashboard/settings")).body).not.toContain(SECRET);
+      expect((await boss.get("/dashboard/settings/providers")).body).not.toContain(SECRET);
     }
     const asked = await boss.get("/dashboard/settings/secrets/provider_b_webhook_secret/remove");
     expect(asked.status).toBe(200);
@@ -120,8 +113,32 @@ describe("secrets", () => {
     expect(await me()).toEqual(before);
   });
 
+  it("of another kind are refused by name, and unusual ones are saved with a warning (PAGE-38)", async () => {
+    const [fresh, boss] = await programOfOwner(bySecretSetting(() => null));
+    await boss.get("/dashboard/settings/providers");
+    const paste = (secret: string) =>
+      boss.post("/dashboard/settings/secrets", { name: "provider_a_webhook_secret", secret });
+    for (const [secret, problem] of [
+      ["sk_live_51Hxyz", "This is the API key of Stripe. Paste it in that field."],
+      ["rk_test_51Hxyz", "This is the API key of Stripe. Paste it in that field."],
+      ["pdl_ntfset_01hs", "This is the webhook signing secret of Paddle. Paste it in that field."],
+      ["pk_live_51Hxyz", "This is a publishable key, which is no secret."],
+      [fresh.api_key, "This is an API key of this service."],
+      ["https://shop.example/hook", "This is an address, not a secret."],
+      ["whsec: abc", "A secret has no blanks. Paste only the secret."],
+    ]) {
+      const reply = await paste(secret!);
+      expect([reply.status, textOf(reply.body)]).toEqual([422, expect.stringContaining(problem!)]);
+      expect(reply.body).not.toContain(secret);
+    }
+    expect((await me(fresh))["provider_a_webhook_secret_set"]).toBe(false);
+    const odd = await paste("wrong");
+    expect(odd.headers.get("location")).toBe("/dashboard/settings/providers?done=odd#provider_a");
+    expect((await me(fresh))["provider_a_webhook_secret_set"]).toBe(true);
+  });
+
   it("come with the exact webhook address and events of each provider", async () => {
-    const shown = textOf((await owner.get("/dashboard/settings")).body);
+    const shown = textOf((await owner.get("/dashboard/settings/providers")).body);
     for (const { name, wanted_events } of VENDORS) {
       expect(shown).toContain(`https://service.example/webhooks/${name}?program_id=${program.id}`);
       for (const { type } of wanted_events.needed) expect(shown).toContain(type);
@@ -235,111 +252,7 @@ describe("the integration page (PAGE-7)", () => {
     expect(shown).toContain("client_reference_id: ref || undefined");
     expect(shown).toContain("subscription_data: { metadata: ref ? { service_ref: ref } : {} }");
     expect(shown).toContain("service_ref: window.Service?.getRef?.()");
-    expect(shown).toContain("https://shop.example/?ref=ada");
-  });
-});
-
-describe("flows", () => {
-  const FLOW = {
-    name: "Large orders",
-    action_type: "percentage",
-    action_value: "30",
-    priority: "5",
-    active: "on",
-    "conditions.0.field": "txn_amount_cents",
-    "conditions.0.op": "gt",
-    "conditions.0.value": "50.00",
-    "conditions.3.field": "customer_email",
-    "conditions.3.op": "contains",
-    "conditions.3.value": "@example.com",
-    "conditions.5.field": "",
-    "conditions.5.value": "left over",
-  };
-
-  async function flowsOf(of: TestProgram) {
-    return (await of.api<{ data: Record<string, unknown>[] }>("GET", "/api/v1/flows")).body.data;
-  }
-
-  it("are previewed without being saved, then added, switched, edited and deleted (PAGE-7)", async () => {
-    const [ruled, boss] = await programOfOwner();
-    const partner = await makePartner(ruled);
-    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 10_000 }));
-    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 4_000 }));
-    await boss.get("/dashboard/flows/new");
-    const preview = await boss.post("/dashboard/flows/new", { ...FLOW, simulate: "yes" });
-    expect(textOf(preview.body)).toContain("Of the last 2 payments, 1 would have earned a different amount.");
-    expect(textOf(preview.body)).toContain("2 payments 28.00 USD 38.00 USD");
-    expect(preview.body).toContain('value="Large orders"');
-    expect(await flowsOf(ruled)).toEqual([]);
-
-    const added = await boss.post("/dashboard/flows/new", FLOW);
-    const [flow] = await flowsOf(ruled);
-    expect(flow).toMatchObject({
-      name: "Large orders",
-      action_value: 30,
-      priority: 5,
-      active: true,
-      conditions: [
-        { field: "txn_amount_cents", op: "gt", value: 5000 },
-        { field: "customer_email", op: "contains", value: "@example.com" },
-      ],
-    });
-    const path = added.headers.get("location")?.split("?")[0] ?? "";
-    expect((await boss.get(path)).body).toContain('value="50.00"');
-    await boss.post(path, { ...FLOW, action_type: "flat", action_value: "2.5", "conditions.0.field": "" });
-    expect((await flowsOf(ruled))[0]).toMatchObject({ action_type: "flat", action_value: 250 });
-    expect((await flowsOf(ruled))[0]?.["conditions"]).toHaveLength(1);
-    await boss.post(`${path}/switch`, { active: "false" });
-    expect((await flowsOf(ruled))[0]).toMatchObject({ active: false });
-    expect(textOf((await boss.get(`${path}/delete`)).body)).toContain("This cannot be undone");
-    expect(await flowsOf(ruled)).toHaveLength(1);
-    await boss.post(`${path}/delete`);
-    expect(await flowsOf(ruled)).toEqual([]);
-  });
-
-  it("are previewed from the list with another rate, all else as it is, without being saved (PAGE-22)", async () => {
-    const [ruled, boss] = await programOfOwner();
-    const partner = await makePartner(ruled);
-    await sendA(ruled, sessionCompleted({ ref: partner.slug, amount: 10_000 }));
-    await boss.get("/dashboard/flows/new");
-    await boss.post("/dashboard/flows/new", { ...FLOW, "conditions.3.field": "" });
-    const stored = await flowsOf(ruled);
-    const path = `/dashboard/flows/${stored[0]?.["id"] as string}`;
-    expect((await boss.get("/dashboard/flows")).body).toContain(`<form method="get" action="${path}"`);
-    const preview = await boss.get(`${path}?action_value=40`);
-    expect(textOf(preview.body)).toContain("1 payment 20.00 USD 40.00 USD");
-    expect(preview.body).toContain('name="rate" value="40"');
-    for (const typed of ["300", "a lot", ""]) {
-      const wrong = await boss.get(`${path}?action_value=${encodeURIComponent(typed)}`);
-      expect([wrong.status, /id="f-action_value"[^>]*aria-invalid="true"/.test(wrong.body)]).toEqual([422, true]);
-    }
-    expect(await flowsOf(ruled)).toEqual(stored);
-    expect((await boss.post(path, { rate: "a lot" })).status).toBe(422);
-    expect((await boss.post(path, { rate: "40" })).headers.get("location")).toBe(`${path}?done=saved`);
-    const [{ updated_at: _, ...saved } = {}] = await flowsOf(ruled);
-    const [{ updated_at: __, ...before } = {}] = stored;
-    expect(saved).toEqual({ ...before, action_value: 40 });
-    // Another person has made it a fixed amount since the preview: the previewed value is saved, not 40.00 USD.
-    await ruled.api("PATCH", `/api/v1/flows/${before["id"] as string}`, { action_type: "flat", action_value: 500 });
-    const shown = [...preview.body.matchAll(/<input type="hidden" name="(rate|action_type)" value="([^"]*)"/g)];
-    await boss.post(path, Object.fromEntries(shown.map(([, name, value]) => [name, value])));
-    expect((await flowsOf(ruled))[0]).toMatchObject({ action_type: "percentage", action_value: 40 });
-  });
-
-  it("report what does not fit together beside the row", async () => {
-    await owner.get("/dashboard/flows/new");
-    const reply = await owner.post("/dashboard/flows/new", {
-      ...FLOW,
-      action_value: "300",
-      "conditions.3.field": "provider",
-      "conditions.3.op": "gt",
-    });
-    expect(reply.status).toBe(422);
-    expect(textOf(reply.body)).toContain("provider is compared with");
-    const value = await owner.post("/dashboard/flows/new", { ...FLOW, action_value: "300" });
-    expect(value.body).toMatch(/id="f-action_value"[^>]*aria-invalid="true"/);
-    const amount = await owner.post("/dashboard/flows/new", { ...FLOW, "conditions.0.value": "a lot" });
-    expect(amount.body).toMatch(/id="f-conditions-0-value"[^>]*aria-invalid="true"/);
+    expect(shown).toContain("https://new.example/?ref=ada");
   });
 });
 
@@ -441,13 +354,14 @@ describe("the overview (PAGE-7)", () => {
     }
     await sendA(plotted, sessionCompleted({ ref: partner.slug, amount: 7_000, currency: "eur" }));
     const month = textOf((await boss.get("/dashboard")).body);
-    expect(month).toContain("Sales 4");
-    expect(month).toContain("Commissions in USD 120.00 USD");
-    expect(month).toContain("Commissions in EUR 14.00 EUR");
-    expect(textOf((await boss.get("/dashboard?days=90")).body)).toContain("Commissions in USD 220.00 USD");
-    expect(textOf((await boss.get("/dashboard?days=nonsense")).body)).toContain("Commissions in USD 120.00 USD");
+    expect(month).toContain("Sales (all currencies) 4");
+    expect(month).toContain("Commissions 120.00 USD");
+    expect(textOf((await boss.get("/dashboard?currency=EUR")).body)).toContain("Commissions 14.00 EUR");
+    expect(textOf((await boss.get("/dashboard?days=90")).body)).toContain("Commissions 220.00 USD");
+    expect(textOf((await boss.get("/dashboard?days=nonsense&currency=XXX")).body)).toContain("Commissions 120.00 USD");
     const today = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }).format(new Date());
-    expect(month).toContain(`${today} 20.00 USD`);
-    expect((await boss.get("/dashboard?days=7")).body.match(/<label class="plot-point">/g)).toHaveLength(21);
+    expect(month).toContain(`${today} 100.00 USD 20.00 USD`);
+    // Without a click there is one for revenue and commissions, and one for sales.
+    expect((await boss.get("/dashboard?days=7")).body.match(/<label class="plot-point">/g)).toHaveLength(14);
   });
 });

@@ -12,7 +12,7 @@ import type { Detailed as EndpointDetailed } from "../../src/http/pages/dashboar
 import type { Listed as FlowListed } from "../../src/http/pages/dashboard/flows/table.tsx";
 import type { Listed as CodeListed } from "../../src/http/pages/dashboard/partners/codes.tsx";
 import type { Detailed as PartnerDetailed } from "../../src/http/pages/dashboard/partners/detail.tsx";
-import type { Listed as PartnerListed } from "../../src/http/pages/dashboard/partners/list.tsx";
+import type { Listed as PartnerListed } from "../../src/http/pages/dashboard/partners/columns.tsx";
 import type { Listed as LeadListed } from "../../src/http/pages/dashboard/payments/leads.tsx";
 import type { Listed as PaymentListed } from "../../src/http/pages/dashboard/payments/list.tsx";
 import type { Detailed as PayoutDetailed } from "../../src/http/pages/dashboard/payouts/detail.tsx";
@@ -23,7 +23,7 @@ import type { OwnClaim } from "../../src/http/pages/portal/claims.tsx";
 import type { Listed as OwnCommission } from "../../src/http/pages/portal/commissions.tsx";
 import type { Detailed as OwnStatement } from "../../src/http/pages/portal/payout-detail.tsx";
 import type { Listed as OwnPayout } from "../../src/http/pages/portal/payouts.tsx";
-import type { OwnCode } from "../../src/http/pages/portal/overview.tsx";
+import type { OwnCode } from "../../src/http/pages/portal/assets.tsx";
 import type { OwnProgram, Self } from "../../src/http/pages/portal/self.ts";
 import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts";
 import { setSecrets } from "../support/program.ts";
@@ -94,8 +94,9 @@ const PARTNER_LISTED: Marks<PartnerListed> = {
   ...alike("id", "email", "first_name", "last_name", "slug", "commission_pct", "payout_method"),
   ...alike("created_at", "updated_at"),
   status: { to: "deactivated" },
-  // Another table has it.
-  group: "decides",
+  // Other tables have them: `partner-list.test.ts` checks the figures.
+  ...{ group: "decides", clicks: "decides", sales: "decides", revenue: "decides", earned: "decides" },
+  last_sale: "decides",
 };
 const PARTNER_DETAILED: Marks<PartnerDetailed> = {
   ...(Object.fromEntries(PARTNER_TEXTS.map((column) => [column, { to: `Marked ${column}` }])) as Marks<
@@ -103,17 +104,21 @@ const PARTNER_DETAILED: Marks<PartnerDetailed> = {
   >),
   ...alike("id", "email", "slug", "commission_pct", "created_at"),
   ...alike("payout_method", "payout_email", "provider_a_account_id", "bank_account", "crypto_address"),
+  tax_data_id: { to: null, reads: "None" },
   metadata: { to: '{"marked":"metadata"}' },
 };
 const SELF: Marks<Self> = {
   ...alike("slug", "commission_pct", "provider_a_account_id", "bank_account", "crypto_address"),
   id: "decides",
+  tax_data_id: { to: null, reads: "Add your tax data" },
   // Another address ends the session.
   email: "as it is",
   first_name: { to: "Marked first", reads: 'value="Marked first"' },
   last_name: { to: "Marked last", reads: 'value="Marked last"' },
   payout_method: { to: "crypto", reads: 'value="crypto" selected' },
   payout_email: { to: "marked-wallet@shown.example", reads: 'value="marked-wallet@shown.example"' },
+  // Shown while it is in the future.
+  payouts_held_until: "decides",
 };
 const OWN_PROGRAM: Marks<OwnProgram> = {
   name: { to: "Marked program" },
@@ -124,9 +129,11 @@ const OWN_PROGRAM: Marks<OwnProgram> = {
   payout_term: "decides",
   // Identifies a row as a program, which decides the currency of sums.
   min_payout_cents: "decides",
-  min_payouts: "decides",
+  ...{ min_payouts: "decides", payout_currency: "decides" },
   // Whether transfers are offered.
   connections: "decides",
+  require_tax_data: "decides",
+  partner_links: "decides",
   ...{ id: "decides", currency: "decides", sale_amounts: "decides", assets: "decides", auto_approve_days: "decides" },
 };
 const CODE_LISTED: Marks<CodeListed> = {
@@ -151,15 +158,20 @@ const FLOW_LISTED: Marks<FlowListed> = {
 const ENDPOINT_LISTED: Marks<EndpointListed> = {
   ...alike("id", "url", "description", "created_at"),
   events: { to: '["payout.paid","partner.created"]', reads: "2 types" },
-  active: { to: 0, reads: "off" },
+  active: { to: 0, reads: "disabled" },
+  failing_since: at,
   disabled_at: { to: TIME, reads: "disabled by us", where: { active: 0 } },
+  // Another table has it: `pages-rows.test.ts` checks it.
+  last_success: "decides",
 };
 const ENDPOINT_DETAILED: Marks<EndpointDetailed> = {
   ...alike("url", "description"),
   events: { to: '["payout.paid"]', reads: "payout.paid" },
   active: { to: 0, reads: "Switch on" },
-  failing_since: { ...at, where: { failure_count: 3 } },
-  failure_count: { to: 17, reads: "17 attempts", where: { failing_since: TIME } },
+  failing_since: at,
+  failure_count: { to: 17, reads: "17", where: { failing_since: TIME } },
+  disabled_at: { to: TIME, reads: "disabled by us", where: { active: 0 } },
+  last_success: "decides",
 };
 const PAYMENT_LISTED: Marks<PaymentListed> = {
   ...alike("id", "provider", "outcome", "partner_id", "currency", "txn_amount_cents", "created_at"),
@@ -180,7 +192,9 @@ const CUSTOMER_LISTED: Marks<CustomerListed> = {
   ...{ payments: "decides", revenue: "decides" },
 };
 const COMMISSION_LISTED: Marks<CommissionListed> = {
-  ...alike("id", "partner_id", "amount_cents", "txn_amount_cents", "currency", "created_at", "approved_at", "paid_at"),
+  // Decides the name of the row, as in claims and payouts.
+  partner_id: "decides",
+  ...alike("id", "amount_cents", "txn_amount_cents", "currency", "created_at", "approved_at", "paid_at"),
   ...alike("provider_transaction_id", "subscription_id", "customer_email", "note", "rejected_reason"),
   // Whether it can be chosen.
   payout_id: "decides",
@@ -205,10 +219,17 @@ const PAYOUT = {
   method: COMMON.payout_method,
   recipient: { to: "m****k@marked.example" },
   commission_count: { to: 4_321, reads: "4,321 commissions" },
+  // Another table has it.
+  held_until: "decides",
+  source_amounts: {
+    ...{ to: '[{"currency":"CHF","amount_cents":9876543,"rate":"2","rate_at":null,"converted_cents":1}]' },
+    reads: "98,765.43",
+  },
 } as const;
 const PAYOUT_LISTED: Marks<PayoutListed> = {
   ...PAYOUT,
-  ...alike("partner_id", "period_start", "period_end", "paid_at"),
+  partner_id: "decides",
+  ...alike("period_start", "period_end", "paid_at"),
   reference: { to: "Marked reference" },
 };
 const { status, method, recipient } = PAYOUT;
@@ -219,7 +240,7 @@ const PAYOUT_DETAILED: Marks<PayoutDetailed> = {
 const OWN_COMMISSION: Marks<OwnCommission> = {
   ...alike("amount_cents", "currency", "created_at"),
   payout_id: "decides",
-  kind: { to: "clawback", reads: "Refund or other change" },
+  kind: { to: "clawback", reads: "Correction of a sale you were already paid for" },
   status: { to: "rejected" },
   flagged: { to: 1, reads: "under review", where: { status: "pending" } },
   review_reason: {
@@ -245,7 +266,7 @@ const OWN_STATEMENT: Marks<OwnStatement> = {
 /** The columns of the sale that every page of a claim shows. */
 const CLAIMED = {
   ...alike("note", "created_at"),
-  status: { to: "granted" },
+  status: { to: "granted", reads: "approved" },
   order_id: { to: "marked-order" },
   day: { to: "2021-03-04", reads: "4 Mar 2021", where: { order_id: null, email_domain: "d.example" } },
   email_domain: { to: "marked.example", where: { order_id: null, day: "2021-03-04" } },
@@ -253,11 +274,13 @@ const CLAIMED = {
 const OWN_CLAIM: Marks<OwnClaim> = { ...CLAIMED, answer: "decides" };
 const CLAIM_LISTED: Marks<ClaimListed> = {
   ...CLAIMED,
-  ...alike("id", "partner_id", "decided_at"),
+  ...alike("id", "decided_at"),
+  partner_id: "decides",
   payment_id: { to: "pmt_marked" },
 };
 const CLAIM_DETAILED: Marks<ClaimDetailed> = {
   ...CLAIM_LISTED,
+  partner_id: "as it is",
   payment_id: { to: "pmt_marked", reads: "Open the payment" },
 };
 
@@ -265,7 +288,7 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>, kin
   // Before the partner is deactivated below, which ends the session.
   ["/portal/details /portal", "partners", SELF],
   ["/portal /portal/details", "programs", OWN_PROGRAM],
-  ["/portal", "partner_codes", OWN_CODE],
+  ["/portal/assets", "partner_codes", OWN_CODE],
   ["/portal/commissions", "commissions", OWN_COMMISSION],
   ["/portal/payouts", "payouts", OWN_PAYOUT],
   ["/portal/payouts/:payouts", "payouts", OWN_STATEMENT],
@@ -285,27 +308,27 @@ const PAGES: [address: string, table: string, marks: Record<string, Marked>, kin
   ["/dashboard/webhooks", "webhook_endpoints", ENDPOINT_LISTED],
   ["/dashboard/webhooks/:webhooks", "webhook_endpoints", ENDPOINT_DETAILED],
   [
-    "/dashboard/payments?columns=payment,partner,provider_transaction_id,customer_email,customer_id,subscription_id,ref,outcome,refunded,net",
+    "/dashboard/payments?columns=customer,net,partner,provider_transaction_id,customer_id,subscription_id,ref,outcome,refunded,created_at",
     "payments",
     PAYMENT_LISTED,
   ],
   [
-    "/dashboard/payments/leads?columns=lead,customer,customer_id,provider_transaction_id,partner,ref,outcome,first_sale",
+    "/dashboard/payments/leads?columns=customer,customer_id,provider_transaction_id,partner,ref,outcome,first_sale,created_at",
     "payments",
     LEAD_LISTED,
     "leads",
   ],
   ["/dashboard/customers?columns=customer,customer_id", "payments", CUSTOMER_LISTED],
   [
-    "/dashboard/commissions?columns=commission,partner,status,hold_until,approved_at,paid_at,rejected_reason,provider_transaction_id,customer_email,subscription_id,note,payment,amount",
+    "/dashboard/commissions?columns=partner,amount,status,hold_until,approved_at,paid_at,rejected_reason,provider_transaction_id,customer_email,subscription_id,note,payment,created_at",
     "commissions",
     COMMISSION_LISTED,
   ],
   ["/dashboard/commissions/:commissions", "commissions", COMMISSION_DETAILED],
-  ["/dashboard/claims?columns=claim,partner,sale,payment_id,note,decided_at,status", "claims", CLAIM_LISTED],
+  ["/dashboard/claims?columns=partner,sale,payment_id,note,decided_at,status,created_at", "claims", CLAIM_LISTED],
   ["/dashboard/claims/:claims", "claims", CLAIM_DETAILED],
   [
-    "/dashboard/payouts?columns=payout,partner,method,status,period_start,period_end,paid_at,reference,due,amount",
+    "/dashboard/payouts?columns=partner,amount,method,status,period_start,period_end,paid_at,reference,due,created_at",
     "payouts",
     PAYOUT_LISTED,
   ],

@@ -33,6 +33,10 @@ async function setUp(full: boolean): Promise<void> {
     flows: await made("/flows", full ? FLOW : { name: "Plain", action_type: "percentage", action_value: 5 }),
     webhooks: await made("/webhooks", full ? ENDPOINT : { url: "https://plain.example.com/", events: ["*"] }),
   };
+  const name = { legal_name: "Renate Quandt", address: "Hauptstr. 1", country: "DE" };
+  const tax = full ? { kind: "business", tax_id: "DE123456789", vat_rate: 19 } : { kind: "private" };
+  const taxed = await program.api("PUT", `/api/v1/partners/${ids["partners"]}/tax-data`, { ...name, ...tax });
+  expect(taxed.status).toBe(200);
   visitors = { dashboard: await signInOwner(program), portal: await signInPartner(email) };
 }
 
@@ -144,6 +148,32 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     expect(kinds.filter((name) => !now.get(name)?.includes("on"))).toEqual([one, two]);
   });
 
+  it("holds payouts for no other days than those that somebody else set", async () => {
+    const send = (days: string, shown: number) =>
+      visitors.dashboard.post("/dashboard/settings/payout-hold", {
+        payout_change_hold_days: days,
+        shown: JSON.stringify({ payout_change_hold_days: shown }),
+      });
+    const before = program.program.payout_change_hold_days;
+    expect((await send("7", before)).status).toBe(303);
+    const reply = await send("9", before);
+    expect([reply.status, textOf(reply.body).includes("Changed to “7” by you in another window.")]).toEqual([
+      422,
+      true,
+    ]);
+    expect(textOf(reply.body)).toContain("You changed this in another window. Your input is below");
+    expect((await send("9", 7)).status).toBe(303);
+  });
+
+  it("says who changed the tax data, which the log does not hold", async () => {
+    const path = "/dashboard/partners/:id/tax-data";
+    const [mine, theirs] = [await opened(path), await opened("/portal/details/tax-data")];
+    expect((await send("/portal/details/tax-data", theirs, { tax_id: "DE987654321" })).status).toBe(303);
+    const reply = await send(path, mine, { vat_rate: "7" });
+    // The kind, the tax id and the rate have a meaning only together.
+    expect([reply.status, textOf(reply.body).includes("Changed to “DE987654321” by")]).toEqual([422, true]);
+  });
+
   it("gives no role over another that was given meanwhile", async () => {
     const email = `${uniqueId("role-")}@example.com`;
     const { body } = await program.api<{ id: string }>("POST", "/api/v1/members", { email, role: "viewer" });
@@ -187,5 +217,28 @@ describe("a change that is decided on a page", () => {
     await expect(change).rejects.toThrow(StaleChange);
     const other = await updatePartner(slow, id, { first_name: "Ada", commission_pct: percent(10) }, shown);
     expect([between, other.first_name, other.commission_pct]).toEqual([1, "Ada", 30]);
+  });
+});
+
+describe("the currency and the minimum payout, on two pages of the settings (PAGE-30)", () => {
+  beforeEach(() => setUp(false));
+
+  const currency = "/dashboard/settings";
+  const minimum = "/dashboard/settings/payouts";
+
+  it.each([
+    [minimum, { min_payout_cents: "60" }, currency, { currency: "JPY" }],
+    [currency, { currency: "JPY" }, minimum, { min_payout_cents: "60" }],
+  ])("are one: what %s saves counts as changed on the other page", async (path, changed, other, others) => {
+    const [sent, earlier] = [await opened(path), await opened(other)];
+    expect((await send(other, earlier, others)).status).toBe(303);
+    const refused = await send(path, sent, changed);
+    expect([refused.status, textOf(refused.body)]).toEqual([422, expect.stringMatching(/changed this|Changed to/)]);
+    const { min_payout_cents, currency: stored } = (
+      await program.api<Record<string, unknown>>("GET", "/api/v1/programs/me")
+    ).body;
+    expect([stored, min_payout_cents]).toEqual(path === minimum ? ["JPY", 0] : ["USD", 6_000]);
+    // Sent again with the present content, it saves.
+    expect((await send(path, sentOf(refused.body), changed)).status).toBe(303);
   });
 });

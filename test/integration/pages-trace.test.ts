@@ -1,5 +1,7 @@
 /** The trace of a payment: values that conditions saw, flows that came too late, and the next step (PAY-14, PAGE-7). */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { OUTCOMES, type Outcome } from "../../src/domain/payment.ts";
 import { ledgerOf, sendA, sendB } from "../support/ledger.ts";
 import { makePartner } from "../support/program.ts";
 import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
@@ -26,7 +28,10 @@ describe("the trace of a payment", () => {
     const traced = async () => (await program.api<Traced>("GET", `/api/v1/payments/${payment!.id}`)).body.trace;
     expect((await traced()).later_flows.map(({ name }) => name)).toEqual(["Younger"]);
     const page = (await owner.get(path)).body;
-    expect(textOf(page)).toContain("Made after this payment, so it does not apply: Flow “Younger”, added");
+    expect(textOf(page)).toMatch(
+      /Your flow was added after this payment \([^)]+\), so it does not apply: Flow “Younger”, added .* Apply it to earlier payments/,
+    );
+    expect(textOf(page)).not.toContain("No flow was active");
     const [, link = ""] = /href="(\/dashboard\/flows\/[^"]*\?apply_from=[^"]*)"/.exec(page) ?? [];
     expect(link).toContain(younger);
     const email = "viewer@shop.example";
@@ -62,9 +67,9 @@ describe("the trace of a payment", () => {
     for (const text of [
       "Number of the customer's payment is at most 3; it was 1",
       "Months since the customer's first payment is less than 12; it was 0",
-      "The customer is new is yes; it was yes",
+      "The customer is new is yes: matches",
       "The customer is unknown, so the payment counts as a first one.",
-      "The partner was in the group default then.",
+      "Group at the time: default .",
       "It is held for 14 days, by the flow",
     ]) {
       expect(shown).toContain(text);
@@ -88,13 +93,60 @@ describe("the trace of a payment", () => {
     expect(textOf((await owner.get(`/dashboard/payments/${payment!.id}`)).body)).toContain(text);
   });
 
-  it("leads to a rejected commission", async () => {
+  it.each([
+    ["pending", "Approve or reject the commission"],
+    ["approved", "Prepare payouts"],
+    ["rejected", "Review the rejected commission"],
+  ])("leads to the next step of a commission that is %s, for members who may take it", async (status, text) => {
     const [program, owner] = await programOfOwner();
     const { slug } = await makePartner(program);
     await sendA(program, sessionCompleted({ ref: slug }));
     const [commission] = (await ledgerOf(program)).commissions;
-    await program.api("PATCH", `/api/v1/commissions/${commission!.id}`, { status: "rejected" });
-    const shown = textOf((await owner.get(`/dashboard/payments/${commission!.payment_id}`)).body);
-    expect(shown).toContain("Review the rejected commission");
+    if (status !== "pending") await program.api("PATCH", `/api/v1/commissions/${commission!.id}`, { status });
+    const path = `/dashboard/payments/${commission!.payment_id}`;
+    expect(textOf((await owner.get(path)).body)).toContain(text);
+    const email = `viewer-${status}@shop.example`;
+    expect((await program.api("POST", "/api/v1/members", { email, role: "viewer" })).status).toBe(201);
+    expect(textOf((await (await signInMember(program, email)).get(path)).body)).not.toContain(text);
+  });
+
+  it("leads to the next step from every outcome without a commission", async () => {
+    const [program, owner] = await programOfOwner();
+    await sendB(program, transactionCompleted({ ref: "nobody" }));
+    const [payment] = (await ledgerOf(program)).payments;
+    const without = async (outcome: Outcome) => {
+      await env.DB.prepare("update payments set outcome = ? where id = ?").bind(outcome, payment!.id).run();
+      return !/<ul class="plain-list next-steps">/.test((await owner.get(`/dashboard/payments/${payment!.id}`)).body);
+    };
+    const dead: Outcome[] = [];
+    for (const outcome of OUTCOMES.filter((one) => one !== "commission")) {
+      if (await without(outcome)) dead.push(outcome);
+    }
+    expect(dead).toEqual([]);
+  });
+
+  it("leads to the page of the settings that has the field", async () => {
+    const [program, owner] = await programOfOwner();
+    const conditions = [{ field: "product_id", op: "not_in", value: ["pro_none"] }];
+    await change(program, "POST", "/flows", { ...HALF, name: "All but one", conditions });
+    const { slug } = await makePartner(program);
+    await sendA(program, sessionCompleted({ ref: slug, created: seconds(ago(-0.05)) }));
+    const [payment] = (await ledgerOf(program)).payments;
+    const field = async (label: string) => {
+      const { body } = await owner.get(`/dashboard/payments/${payment!.id}`);
+      const [, href = ""] = new RegExp(`<a [^>]*href="([^"]*)"[^>]*>${label}`).exec(body) ?? [];
+      return (await owner.get(href.split("#")[0]!)).body;
+    };
+    expect(await field("Add the provider")).toContain('name="name" value="provider_a_api_key"');
+    await env.DB.prepare("update payments set outcome = 'test_mode' where id = ?").bind(payment!.id).run();
+    expect(await field("Accept test payments")).toContain('id="f-live_only"');
+  });
+
+  it("says that a referral code matches no partner", async () => {
+    const [program, owner] = await programOfOwner();
+    await sendB(program, transactionCompleted({ ref: "nobody" }));
+    const [payment] = (await ledgerOf(program)).payments;
+    const shown = textOf((await owner.get(`/dashboard/payments/${payment!.id}`)).body);
+    expect(shown).toContain("Referral code nobody · matches no partner");
   });
 });

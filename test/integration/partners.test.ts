@@ -88,7 +88,7 @@ describe("partners", () => {
       body: JSON.stringify(input),
     });
     expect(made.status).toBe(201);
-    expect(written).toBeLessThan(17);
+    expect(written).toBeLessThan(18);
     const { id } = made.body;
     const found = async (...searches: string[]) =>
       Promise.all(

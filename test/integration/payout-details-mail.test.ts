@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
 import { openMailbox } from "../support/mailbox.ts";
+import { changeOwnDetails } from "../support/own-change.ts";
 import { API_KEY_A, playOutside } from "../support/payouts.ts";
 import { BASE_URL, makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { openVendor } from "../support/provider-a-api.ts";
@@ -13,6 +14,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const OLD = "walter@old-wallet.example";
 const NEW = "zoe@new-wallet.example";
+const CRYPTO = { network: "bitcoin", address: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" };
 /** No e-mail contains the full details. */
 const IN_FULL = /walter@|zoe@/;
 
@@ -47,18 +49,20 @@ function to(mails: { to: string }[]): string[] {
 
 describe("a change of payout details is reported (OUT-9)", () => {
   it("when the partner makes it: to the old address, the new one, the partner's own and the owner", async () => {
-    const { program, partner, visitor, mails, deliver } = await world();
-    const portal = await signInPartner(partner.email, visitor());
+    const { program, partner, ...mailbox } = await world();
+    const { mails, deliver } = mailbox;
+    const fields = { payout_method: "wallet", payout_email: NEW };
+    const { confirmed } = await changeOwnDetails(program, partner.email, fields, { mailbox });
+    expect(confirmed.body).toContain("Payout details changed");
     mails.length = 0;
-    await portal.get("/portal/details");
-    const reply = await portal.post("/portal/details", { payout_method: "wallet", payout_email: NEW });
-    expect(reply.status).toBe(303);
     await deliver(program.id);
     expect(to(mails)).toEqual([OLD, NEW, partner.email, program.program.owner_email].toSorted());
     for (const { text, html, subject, from } of mails) {
       expect([subject, from]).toEqual(["Payout details changed at Acme", "service@example.com"]);
       expect(text).toContain("E-mail at PayPal: w****r@old-wallet.example → z****@new-wallet.example");
       expect(text).toContain("Changed by: the partner, signed in to the portal");
+      expect(text).toMatch(/Payouts to this partner are held until .+ \(UTC\)/);
+      expect(text.includes("You can release the hold")).toBe(text.includes("Ada Lovelace, "));
       expect(text).toContain("If you did not expect this");
       expect(text + html).not.toMatch(IN_FULL);
       expect(text).not.toContain("Payout method");
@@ -163,6 +167,44 @@ describe("a change of payout details is reported (OUT-9)", () => {
     }
   });
 
+  it("goes to every owner, and to no other member", async () => {
+    const made = await world();
+    const { program, partner, deliver } = made;
+    await program.api("POST", "/api/v1/members", { email: "second@shop.example", role: "owner" });
+    await program.api("POST", "/api/v1/members", { email: "finance@shop.example", role: "finance" });
+    await deliver(program.id);
+    made.mails.length = 0;
+    expect((await api(made, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW })).status).toBe(200);
+    const mails = await deliver(program.id);
+    const owners = ["second@shop.example", program.program.owner_email];
+    expect(to(mails)).toEqual([OLD, NEW, partner.email, ...owners].toSorted());
+    for (const mail of mails.filter((one) => owners.includes(one.to))) {
+      expect(mail.text).toContain(`Ada Lovelace, ${partner.email}`);
+    }
+  });
+
+  it("goes to the old address and every owner if the partner's address changes, and holds nothing", async () => {
+    const made = await world();
+    const { program, partner, deliver } = made;
+    await program.api("POST", "/api/v1/members", { email: "second@shop.example", role: "owner" });
+    await deliver(program.id);
+    made.mails.length = 0;
+    const path = `/api/v1/partners/${partner.id}`;
+    const { body, status } = await api(made, "PATCH", path, { email: "zelda@elsewhere.example" });
+    expect([status, body]).toMatchObject([200, { payouts_held_until: null }]);
+    expect((await api(made, "PATCH", path, { email: "Zelda@elsewhere.example" })).status).toBe(200);
+    const mails = await deliver(program.id);
+    const owners = ["second@shop.example", program.program.owner_email];
+    expect(to(mails)).toEqual([partner.email, ...owners].toSorted());
+    for (const { to: reader, subject, text, html } of mails) {
+      expect(subject).toBe("E-mail address of a partner changed at Acme");
+      expect(text).toMatch(/E-mail address: .\*+.+@.+ → z\*+a@elsewhere\.example/);
+      expect(text).toContain("Payouts go to the same details as before.");
+      expect(text).toContain("If you did not expect this");
+      expect((text + html).includes("zelda@")).toBe(owners.includes(reader));
+    }
+  });
+
   it("says that two values differ whose masks are the same, in the event too (EVT-2)", async () => {
     const made = await world();
     const path = `/api/v1/partners/${made.partner.id}`;
@@ -182,12 +224,15 @@ describe("a change of payout details is reported (OUT-9)", () => {
     const { program, partner, mails } = made;
     const path = `/api/v1/partners/${partner.id}/provider-a-account`;
     expect((await api(made, "POST", path, {})).status).toBe(201);
-    const portal = await signInPartner(partner.email, made.visitor());
     await made.deliver(program.id);
-    await portal.get("/portal/details");
+    const own = { mailbox: made, path: "/portal/details/provider-a-account" };
     const ways = {
       "the program's API key": () => api(made, "POST", path, {}),
-      "the partner, signed in to the portal": () => portal.post("/portal/details/provider-a-account", {}),
+      "the partner, signed in to the portal": async () => {
+        const { confirmed } = await changeOwnDetails(program, partner.email, {}, own);
+        mails.length = 0;
+        return confirmed;
+      },
     };
     for (const [by, link] of Object.entries(ways)) {
       mails.length = 0;
@@ -199,6 +244,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
         expect(text).toMatch(/^A link to the payout account at Stripe of .* was created\./);
         expect(text).toMatch(/Account at Stripe: acct_\*{4}/);
         expect(text).toContain(`Created by: ${by}`);
+        expect(text).toMatch(/Payouts to this partner are held until .+ \(UTC\)/);
         expect(text).not.toContain("still go to the previous details");
         expect(text + html).not.toContain([...vendor.accounts.keys()][0]);
       }
@@ -227,7 +273,7 @@ describe("a change of payout details is reported (OUT-9)", () => {
   });
 });
 
-describe("a partner's own changes of payout details (OUT-9)", () => {
+describe("a partner's own requests to change payout details (OUT-9)", () => {
   const WINDOW = 15 * 60_000;
   const wallet = (i: number) => `victim${i}@wallet.example`;
 
@@ -237,31 +283,28 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     await portal.get("/portal/details");
     const post = (i: number, more = {}) =>
       portal.post("/portal/details", { payout_method: "wallet", payout_email: wallet(i), ...more });
-    const stored = async () =>
-      (await made.program.api<{ payout_email: string }>("GET", `/api/v1/partners/${made.partner.id}`)).body
-        .payout_email;
     const mailed = async () => {
-      const { results } = await env.DB.prepare("select distinct recipient from mails where partner_id = ?")
+      const { results } = await env.DB.prepare("select kind, recipient from mails where partner_id = ?")
         .bind(made.partner.id)
-        .all<{ recipient: string }>();
-      return results.map(({ recipient }) => recipient).filter((one) => one.startsWith("victim"));
+        .all<{ kind: string; recipient: string }>();
+      return results.map(({ kind, recipient }) => `${kind} ${recipient}`);
     };
-    return { ...made, post, stored, mailed };
+    return { ...made, post, mailed, links: (n: number) => Array(n).fill(`payout_change_link ${made.partner.email}`) };
   }
 
   it("are 5 within 15 minutes: the next is 429, changes nothing and writes to nobody", async () => {
-    const { program, partner, post, stored, mailed, ...made } = await portalOf();
+    const { program, partner, post, mailed, links, ...made } = await portalOf();
     const statuses = [];
     for (let i = 1; i <= 10; i++) statuses.push((await post(i)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429]);
-    expect(await stored()).toBe(wallet(5));
-    expect((await mailed()).toSorted()).toEqual([1, 2, 3, 4, 5].map(wallet));
+    expect(await mailed()).toEqual(links(5));
     const refused = await post(6);
     expect(refused.headers.get("retry-after")).toBe("900");
     expect(refused.body).toContain("Your payout details were changed too often");
     expect(refused.body).toContain(wallet(6));
-    // A change of the name alone does not notify partners or delay the owner.
-    expect((await post(5, { first_name: "Other" })).status).toBe(303);
+    // A change of the name alone needs no link, and the owner is not delayed.
+    const same = { payout_method: "wallet", payout_email: OLD, first_name: "Other" };
+    expect((await post(5, same)).headers.get("location")).toBe("/portal/details?done=saved");
     expect(
       (await api({ ...made, program }, "PATCH", `/api/v1/partners/${partner.id}`, { payout_email: NEW })).status,
     ).toBe(200);
@@ -271,7 +314,7 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     } finally {
       vi.useRealTimers();
     }
-    expect(await stored()).toBe(wallet(7));
+    expect((await mailed()).filter((one) => one.startsWith("payout_change_link"))).toEqual(links(6));
   });
 
   it("count together with links to the connected account (OUT-15)", async () => {
@@ -283,20 +326,21 @@ describe("a partner's own changes of payout details (OUT-9)", () => {
     const link = () => portal.post("/portal/details/provider-a-account", {});
     const statuses = [];
     for (let i = 0; i < 7; i++) statuses.push((await link()).status);
-    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    // No link is requested then, and no event is written.
-    expect(vendor.links).toHaveLength(5);
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
+    expect((await portal.post("/portal/details", { payout_method: "crypto", ...CRYPTO })).status).toBe(429);
+    // The use of the e-mailed link calls the vendor.
+    expect(vendor.links).toEqual([]);
     const log = await program.api<{ total: number }>("GET", "/api/v1/events?type=account_link.created");
-    expect(log.body.total).toBe(5);
+    expect(log.body.total).toBe(0);
     await deliver(program.id);
   });
 
   it("are 5 also where they are sent at once", async () => {
-    const { post, mailed } = await portalOf();
+    const { post, mailed, links } = await portalOf();
     const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => post(i)));
     const statuses = replies.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429, 429, 429, 429]);
-    expect(await mailed()).toHaveLength(5);
+    expect(await mailed()).toEqual(links(5));
   });
 });
 

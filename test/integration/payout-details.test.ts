@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { openRecipient } from "../../src/core/payouts/recipient.ts";
 import { sendImport } from "../support/imports.ts";
 import { makeCommissions } from "../support/payouts.ts";
+import { openMailbox } from "../support/mailbox.ts";
+import { changeOwnDetails, visitorWithMail } from "../support/own-change.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
 
@@ -67,7 +69,7 @@ describe("payout details (OUT-23)", () => {
       await program.api("PUT", at(id), { ...BANK, account_holder });
     }
     const [last, same] = await eventsOf(program, "partner.updated");
-    expect(last?.changes).toEqual({ bank_account: [MASKED, `${MASKED} (a different one)`] });
+    expect(last?.changes).toMatchObject({ bank_account: [MASKED, `${MASKED} (a different one)`] });
     expect(same?.changes).toEqual({});
   });
 
@@ -135,12 +137,13 @@ describe("payout details (OUT-23)", () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const { id, email, slug } = partner;
-    const portal = await signInPartner(email);
+    const mailbox = openMailbox();
+    const portal = await signInPartner(email, visitorWithMail(mailbox));
     await portal.get("/portal/details");
     const fields = { payout_method: "bank_transfer", ...HOLDER };
     const wrong = await portal.post("/portal/details", { ...fields, iban: "DE89370400440532013001" });
     expect([wrong.status, wrong.body]).toEqual([422, expect.stringMatching(/id="f-iban"[^>]*aria-invalid="true"/)]);
-    expect((await portal.post("/portal/details", { ...fields, iban: IBAN })).status).toBe(303);
+    await changeOwnDetails(program, email, { ...fields, iban: IBAN }, { mailbox });
     await portal.get("/portal/details");
     expect(portal.html).toContain(MASKED);
     expect(portal.html).not.toContain(IBAN);

@@ -107,11 +107,13 @@ describe("a payout's e-mails (MAIL-10)", () => {
     const { service, send } = open("postmark");
     const now = Date.now() + 1_000;
     const addresses = [`moved-${partner.email}`, `again-${partner.email}`];
-    const move = (email: string | undefined) => program.api("PATCH", `/api/v1/partners/${partner.id}`, { email });
-    expect((await move(addresses[0])).status).toBe(200);
+    // A change by the API would add its own e-mails (OUT-9).
+    const move = (email: string | undefined) =>
+      env.DB.prepare("update partners set email = ? where id = ?").bind(email, partner.id).run();
+    await move(addresses[0]);
     service.answers = ["away"];
     await send(program.id, now);
-    expect((await move(addresses[1])).status).toBe(200);
+    await move(addresses[1]);
     await send(program.id, now + 20 * MINUTE);
     expect(service.taken.map(({ to }) => to)).toEqual([addresses[0], addresses[0]]);
   });

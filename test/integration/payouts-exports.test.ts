@@ -1,4 +1,5 @@
 /** Files by which payouts are paid: each payout is in one open file at most, and paid once (OUT-22). */
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { sql } from "drizzle-orm";
 import { payouts } from "../../src/db/schema.ts";
@@ -6,6 +7,7 @@ import { readCsv } from "../support/csv.ts";
 import { newKey } from "../support/keys.ts";
 import { commissionsOf, db, makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { callApiWith, watchDatabase } from "../support/watched-database.ts";
 
 const EXPORTS = "/api/v1/payouts/exports";
 
@@ -236,6 +238,26 @@ describe("a file of payouts (OUT-22)", () => {
     const left = await statuses(program);
     expect([{ paid: 4 }, { pending: 4 }]).toContainEqual(left);
     expect(await eventsOf(program, "payout.paid")).toHaveLength(left["paid"] ?? 0);
+  });
+
+  it.each([
+    ["paid", "cancel"],
+    ["cancel", "paid"],
+  ])("is not changed by a %s that read it before a %s", async (late, first) => {
+    const program = await withPayouts({ name: "a" }, { name: "b" });
+    const { body: made } = await make(program);
+    let isFirst = true;
+    const { binding } = watchDatabase(env.DB, {
+      before: async (statements) => {
+        if (!isFirst || !statements.some((text) => text.startsWith('update "payout_exports"'))) return;
+        isFirst = false;
+        expect((await program.api("POST", `${EXPORTS}/${made.id}/${first}`)).status).toBe(200);
+      },
+    });
+    const reply = await callApiWith({ DB: binding }, program, "POST", `${EXPORTS}/${made.id}/${late}`, {});
+    expect([isFirst, reply.status]).toEqual([false, 409]);
+    expect(await statuses(program)).toEqual(first === "paid" ? { paid: 2 } : { pending: 2 });
+    expect(await eventsOf(program, "payout.paid")).toHaveLength(first === "paid" ? 2 : 0);
   });
 
   it("is marked as paid in steps, each complete; the same call does the rest", async () => {

@@ -43,6 +43,7 @@ describe("an open transfer", () => {
     ["gateway", "processing"],
     ["error_stored", "processing"],
     ["garbage", "paid"],
+    ["wrong_echo", "paid"],
     ["error_after_effect", "paid"],
   ])(
     "%s leaves it %s, and the cron brings it to paid with one transfer under the first key (OUT-6, OUT-14)",

@@ -148,7 +148,7 @@ describe("paying a payout", () => {
     const world = await makePayingProgram();
     const owner = await signInOwner(world.program);
     const texts = async (ids: string[]) => {
-      const chosen = await owner.post("/dashboard/payouts/chosen", { move: "pay", ids: ids.join() });
+      const chosen = await owner.get(`/dashboard/payouts/matching?move=pay&ids=${ids.join()}`);
       return [textOf((await owner.get(`/dashboard/payouts/${ids[0]}/pay`)).body), textOf(chosen.body)];
     };
     const fraction = await makePayout(world, [1_234_550], "ISK");
@@ -167,7 +167,6 @@ describe("paying a payout", () => {
     ["the account cannot take transfers yet", "insufficient_capabilities_for_transfer"],
     ["the account was rejected", "account_invalid"],
     ["the account is unknown", "resource_missing"],
-    ["the balance does not suffice", "balance_insufficient"],
     ["the key is not accepted", "api_key_refused"],
   ])(
     "%s: failed with the vendor's code %s, no transfer, and a new attempt under a new key (OUT-6)",
@@ -178,7 +177,6 @@ describe("paying a payout", () => {
       if (code === "insufficient_capabilities_for_transfer") account.state = "restricted";
       if (code === "account_invalid") account.state = "rejected";
       if (code === "resource_missing") vendor.accounts.delete(account_id);
-      if (code === "balance_insufficient") vendor.balance.set("usd", 2_999);
       if (code === "api_key_refused") vendor.keys.clear();
       const payout = await makePayout(world);
       playOutside(vendor);
@@ -197,7 +195,6 @@ describe("paying a payout", () => {
 
       account.state = "active";
       vendor.accounts.set(account_id, account);
-      vendor.balance.set("usd", 3_000);
       vendor.keys.add(API_KEY_A);
       const again = await pay(program, payout.id);
       expect(again.body).toMatchObject({ status: "paid", failure_code: null, failure_message: null });
@@ -267,8 +264,8 @@ describe("paying a payout", () => {
     await loseSecrets(program.id);
     await refuses(409, "provider_not_configured");
     const owner = await signInOwner(program);
-    for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
-      const said = textOf((await owner.post(path, { move: "pay", ids: payout.id })).body);
+    for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/matching?move=pay"]) {
+      const said = textOf((await owner.post(path, { ids: payout.id, seen_at: new Date().toISOString() })).body);
       expect(said).toContain("can no longer be used. Store it in the settings again.");
     }
     await setSecrets(program.id, { provider_a_api_key: null });
@@ -291,8 +288,10 @@ describe("paying a payout", () => {
       const reply = await pay(program, payout.id);
       expect([reply.status, reply.body.error?.code]).toEqual([409, "provider_not_configured"]);
       expect(reply.body.error?.message).toContain("test-mode key, which moves no money");
-      for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/chosen/confirmed"]) {
-        expect(textOf((await owner.post(path, { move: "pay", ids: payout.id })).body)).toContain("moves no money");
+      for (const path of [`/dashboard/payouts/${payout.id}/pay`, "/dashboard/payouts/matching?move=pay"]) {
+        expect(textOf((await owner.post(path, { ids: payout.id, seen_at: new Date().toISOString() })).body)).toContain(
+          "moves no money",
+        );
       }
       const account = await program.api<PayoutBody>("POST", `/api/v1/partners/${world.partner_id}/provider-a-account`);
       expect([account.status, account.body.error?.code]).toEqual([409, "provider_not_configured"]);

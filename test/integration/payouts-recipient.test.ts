@@ -12,7 +12,8 @@ import { PAYOUT_STATUSES } from "../../src/domain/payout.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
 import { eventsOf } from "../support/commissions.ts";
 import { readCsv } from "../support/csv.ts";
-import { makeCommissions, db, makePayingProgram, payoutsOf, playOutside } from "../support/payouts.ts";
+import { changeOwnDetails } from "../support/own-change.ts";
+import { makeCommissions, db, makePayingProgram, payoutsOf, playOutside, type PayoutRow } from "../support/payouts.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { signInOwner, signInPartner, textOf, type Visitor } from "../support/visitor.ts";
 import { watchDatabase } from "../support/watched-database.ts";
@@ -127,8 +128,8 @@ describe("the file for a payout service (OUT-8)", () => {
     await owner.get("/dashboard/payouts?status=paid");
     const [file] = linked();
     expect((await owner.get(file!)).body).toContain(payout!.id);
-    await owner.get("/dashboard/payouts/files");
-    expect([textOf(owner.html).includes("Nothing to pay there"), linked()]).toEqual([true, []]);
+    await owner.get("/dashboard/payouts/pay");
+    expect([textOf(owner.html).includes("Nothing to pay"), linked()]).toEqual([true, []]);
   });
 
   it("what is paid while the file is being read is not in the rest of it", async () => {
@@ -155,7 +156,7 @@ describe("the file for a payout service (OUT-8)", () => {
     ];
     await generate(program);
     const [{ recipient_sealed }] = (await payoutsOf(program)).filter((row) => row.partner_id === lost.id) as [
-      typeof payouts.$inferSelect,
+      PayoutRow,
     ];
     const [form, key, ...rest] = recipient_sealed.split(".");
     const ofLostKey = [form, key!.replace(/^./, (digit) => (digit === "0" ? "1" : "0")), ...rest].join(".") as Sealed;
@@ -203,11 +204,8 @@ describe("the recipient of a payout (OUT-5)", () => {
     ],
     [
       "in the portal",
-      async (_, { email }) =>
-        form(await signInPartner(email), "/portal/details", {
-          payout_method: "wallet",
-          payout_email: "thief@evil.example",
-        }),
+      (program, { email }) =>
+        changeOwnDetails(program, email, { payout_method: "wallet", payout_email: "thief@evil.example" }),
     ],
     [
       "in the dashboard",
@@ -230,7 +228,8 @@ describe("the recipient of a payout (OUT-5)", () => {
   }
 
   it.each(CHANGES)("changed %s, it stays what it was on every payout that exists", async (_way, change) => {
-    const program = await makeProgram();
+    // A hold keeps all of them: `payout-holds.test.ts`.
+    const program = await makeProgram({ payout_change_hold_days: 0 });
     const partner = await earner(program, { ...WALLET, first_name: "Wanda" });
     const [payout] = await generate(program);
     expect(payout).toMatchObject({ method: "wallet", recipient: "w****a@wallet.example" });
@@ -256,7 +255,7 @@ describe("the recipient of a payout (OUT-5)", () => {
     const { body: self } = await program.api<{ email: string }>("GET", `/api/v1/partners/${partner.id}`);
     const reader = await signInPartner(self.email);
     await reader.get(`/portal/payouts/${payout!.id}`);
-    expect(textOf(reader.html)).toMatch(/To\s+Wanda\s+Amount/);
+    expect(textOf(reader.html)).toMatch(/Payee\s+Wanda\s+Amount/);
     // "canceling and generating again does."
     await program.api("POST", `/api/v1/payouts/${payout!.id}/cancel`);
     const [again] = await generate(program);
@@ -268,9 +267,8 @@ describe("the recipient of a payout (OUT-5)", () => {
     const program = await makeProgram();
     const partner = await earner(program, WALLET);
     await generate(program);
-    const visitor = await signInPartner(partner.email);
     const fields = { payout_method: "wallet", payout_email: "new@wallet.example" };
-    await form(visitor, "/portal/details", fields);
+    const { portal: visitor } = await changeOwnDetails(program, partner.email, fields);
     await visitor.get("/portal/details?done=saved");
     expect(textOf(visitor.html)).toContain("Saved. New payouts go there.");
     await visitor.get("/portal/payouts");
@@ -301,7 +299,7 @@ describe("the recipient of a payout (OUT-5)", () => {
   });
 
   it("details that change while payouts are generated are the new ones on them", async () => {
-    const program = await makeProgram();
+    const program = await makeProgram({ payout_change_hold_days: 0 });
     const partner = await earner(program, WALLET);
     let changes = 0;
     const { binding } = watchDatabase(env.DB, {

@@ -1,6 +1,7 @@
 /** Payouts that a restore of the database makes pending again, though their transfers were made (OUT-14, LAW-8). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import type { Payout } from "../../src/core/kernel/rows.ts";
 import { payPayout, continueTransfer } from "../../src/core/payouts/pay.ts";
 import { programContext } from "../support/program.ts";
 import {
@@ -10,19 +11,19 @@ import {
   makePayout,
   payoutById,
   type PaidProgram,
-  type PayoutRow,
 } from "../support/payouts.ts";
 
 const HOUR = 3_600_000;
 
-const payAt = ({ program, vendor }: PaidProgram, { id }: PayoutRow, now: number) => {
+const payAt = ({ program, vendor }: PaidProgram, { id }: Payout, now: number) => {
   vendor.now = now;
   return payPayout(programContext(program, now), id, clientOf(vendor));
 };
 
 /** Everything of a payout as it was before it was paid. */
-async function restore(payout: PayoutRow): Promise<void> {
-  const columns = Object.entries(payout);
+async function restore(payout: Payout): Promise<void> {
+  const { held_until: _, ...row } = payout;
+  const columns = Object.entries(row);
   await env.DB.batch([
     env.DB.prepare(`update payouts set ${columns.map(([name]) => `${name} = ?`).join(", ")} where id = ?`).bind(
       ...columns.map(([, value]) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value)),

@@ -192,7 +192,7 @@ describe("money that came back, as the owner reports it (OUT-20)", () => {
     const { program, partner, id } = await paidByHand();
     const owner = await signInOwner(program);
     await owner.get(`/dashboard/payouts/${id}`);
-    expect(textOf(owner.html)).toContain("Money came back");
+    expect(textOf(owner.html)).toContain("Mark as returned");
     await owner.get(`/dashboard/payouts/${id}/returned`);
     await owner.post(`/dashboard/payouts/${id}/returned`, { reason: "" });
     expect((await payoutById(id)).status).toBe("paid");

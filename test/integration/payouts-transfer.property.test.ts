@@ -48,7 +48,7 @@ const HOUR = 60 * MINUTE;
 
 /** The events of a payout's life. `die`: the process is killed at that step, before or after the step took effect. */
 type Op =
-  | { op: "click" | "cron" | "both"; faults: (Fault | null)[]; die: number | null }
+  | { op: "click" | "cron" | "both"; faults: (Fault | null)[]; asked: BalanceFault; die: number | null }
   | { op: "wait"; ms: number }
   | { op: "account"; state: AccountState }
   | { op: "balance"; enough: boolean }
@@ -66,9 +66,14 @@ type StoredKey = keyof typeof STORED_KEYS;
 /** Lost answers and failed look-ups could cause a second transfer, so they are more frequent. */
 const fault = fc.constantFrom<Fault | null>(null, "drop_reply", "drop_reply", "gateway", "gateway", ...FAULTS);
 
+/** The fault of the question about the balance. */
+const balanceFault = fc.constantFrom(null, null, "forbidden" as const, "drop_reply" as const, "gateway" as const);
+type BalanceFault = VendorApi["balanceFaults"][number];
+
 const attempt = fc.record({
   op: fc.constantFrom("click" as const, "cron" as const, "cron" as const, "both" as const),
   faults: fc.array(fault, { maxLength: 3 }),
+  asked: balanceFault,
   die: fc.option(fc.integer({ min: 0, max: 12 }), { nil: null, freq: 2 }),
 });
 
@@ -200,6 +205,7 @@ function withOther(vendor: VendorApi, other: VendorApi): VendorApi {
     if (!isOther) return fetch(url, init);
     other.now = vendor.now;
     other.faults = vendor.faults;
+    other.balanceFaults = vendor.balanceFaults;
     return other.fetch(url, init);
   };
   return vendor;
@@ -254,12 +260,14 @@ async function perform(run: Run, op: Op): Promise<void> {
     case "cron":
     case "both": {
       vendor.faults = [...op.faults];
+      vendor.balanceFaults = [op.asked];
       const work = [];
       if (op.op !== "cron") work.push(click(run, new Mortal(op.die)));
       if (op.op !== "click")
         work.push(cron(run, new Mortal(op.op === "both" ? null : op.die)), cron(run, new Mortal(null)));
       await Promise.all(work);
       vendor.faults = [];
+      vendor.balanceFaults = [];
     }
   }
 }
@@ -321,7 +329,7 @@ it("at most one transfer that is not taken back exists at every step, and in the
         await perform(run, { op: "store", key });
         for (let hours = 0; hours < 60 && (await payoutById(run.id)).status === "processing"; hours++) {
           await perform(run, { op: "wait", ms: HOUR });
-          await perform(run, { op: "cron", faults: [], die: null });
+          await perform(run, { op: "cron", faults: [], asked: null, die: null });
           await check(run);
         }
       }
@@ -329,7 +337,7 @@ it("at most one transfer that is not taken back exists at every step, and in the
       expect(["paid", "failed", "pending", "canceled"]).toContain(ended.status);
       if (ended.status === "pending" || ended.status === "failed") {
         await perform(run, { op: "balance", enough: true });
-        await perform(run, { op: "click", faults: [], die: null });
+        await perform(run, { op: "click", faults: [], asked: null, die: null });
         await check(run);
         expect((await payoutById(run.id)).status).toBe("paid");
       }

@@ -5,7 +5,6 @@ import { payouts } from "../../src/db/schema.ts";
 import { readCsv } from "../support/csv.ts";
 import { db, makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { signInOwner, textOf } from "../support/visitor.ts";
 
 const EXPORT = "/api/v1/payouts/export.csv";
 
@@ -89,28 +88,8 @@ describe("the file for an upload (OUT-8)", () => {
       "/api/v1/events?type=payout.exported",
     );
     expect(body.data[0]!.payload.count).toBe(5_000);
-    const owner = await signInOwner(program);
-    expect(textOf((await owner.get("/dashboard/payouts/files")).body)).toContain("USD 5,002 Download");
     const oldest = sql`(select id from payouts where program_id = ${program.id} order by id limit 5000)`;
     await db.update(payouts).set({ status: "paid" }).where(inArray(payouts.id, oldest));
     expect(await count()).toBe(2);
-  });
-});
-
-describe("the page of the files (PAGE-7)", () => {
-  it("has one for each currency, to upload as it is", async () => {
-    const program = await payingByWallet(["a@wallet.example", 1_000, "USD"], ["b@wallet.example", 2_000, "EUR"]);
-    const owner = await signInOwner(program);
-    expect((await owner.get("/dashboard/payouts")).body).toContain('href="/dashboard/payouts/files"');
-    const { body } = await owner.get("/dashboard/payouts/files");
-    expect(textOf(body)).toContain("EUR 1 Download EUR USD 1 Download USD");
-    const links = [...body.matchAll(/href="(\/dashboard\/payouts\/export\.csv[^"]*)"/g)].map(([, href]) => href!);
-    const firsts = await Promise.all(
-      links.map(async (href) => readCsv((await owner.get(href.replaceAll("&amp;", "&"))).body)),
-    );
-    expect(firsts.map((lines) => lines.map((line) => [line[0], line[2]]))).toEqual([
-      [["b@wallet.example", "EUR"]],
-      [["a@wallet.example", "USD"]],
-    ]);
   });
 });

@@ -1,11 +1,13 @@
 /** The partner's view of the money: its state and its reason, without the sale if sales are hidden. */
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { generateMonthlyPayouts } from "../../src/core/payouts/month.ts";
 import { iso } from "../../src/lib/time.ts";
 import { giveCode } from "../support/codes.ts";
+import { serveAll } from "../support/jobs.ts";
 import { sendA } from "../support/ledger.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { disputeEvent } from "../support/provider-a-changes.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { pageRoutes } from "../support/stocked.ts";
@@ -45,41 +47,78 @@ describe("the earnings (PORTAL-5)", () => {
     expect(shown).toContain(
       "Pending 40.04 USD until Acme approves On hold 30.03 USD 22,517,998,136,852.46 EUR " +
         "USD until 11 Mar 2026, the last until 19 Mar 2026 EUR until 15 Mar 2026 " +
-        "Approved 80.08 USD \u2212100.10 EUR a negative amount is deducted from future earnings In a payout 0.00 USD",
+        "Ready to pay 80.08 USD \u2212100.10 EUR a negative amount is deducted from future earnings In a payout 0.00 USD",
     );
-  });
-
-  it("say below which minimum an approved sum rolls over (OUT-19)", async () => {
-    await open({ min_payout_cents: 5_050, min_payouts: { EUR: 700 } });
-    const approved = [
-      { amount_cents: 5_050 },
-      { amount_cents: 699, currency: "EUR" },
-      { amount_cents: 50, currency: "JPY" },
-    ];
-    await makeCommissions(program, jane.id, approved);
-    expect(await page("/portal")).toContain("rolls over below 7.00 EUR and 51 JPY");
-    await makeCommissions(program, jane.id, [
-      { amount_cents: 1, currency: "EUR" },
-      { amount_cents: 1, currency: "JPY" },
-    ]);
-    expect(await page("/portal")).toContain("51 JPY for the next payout");
   });
 
   it("move with the payout, and never are in two places", async () => {
     await makeCommissions(program, jane.id, [{ amount_cents: 1_500 }, { amount_cents: 600, status: "pending" }]);
-    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .* Approved 15\.00 USD .* In a payout 0\.00 USD/);
+    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .*Ready to pay 15\.00 USD .*In a payout 0\.00 USD/);
     expect(await page("/portal")).not.toContain("On hold");
     await program.api("POST", "/api/v1/payouts/generate", { period_end: iso(Date.now()) });
-    expect(await page("/portal")).toMatch(/Approved 0\.00 USD .* In a payout 15\.00 USD .* Paid 0\.00 USD/);
+    expect(await page("/portal")).toMatch(/Ready to pay 0\.00 USD .*In a payout 15\.00 USD .*Paid 0\.00 USD/);
     const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
     await program.api("POST", `/api/v1/payouts/${body.data[0]!.id}/mark-paid`);
-    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .* In a payout 0\.00 USD .* Paid 15\.00 USD/);
+    expect(await page("/portal")).toMatch(/Pending 6\.00 USD .*In a payout 0\.00 USD .*Paid 15\.00 USD/);
   });
 
   it("are nothing yet where nothing was earned, and nothing of another partner", async () => {
     const joe = await makePartner(program, { slug: "joe" });
     await makeCommissions(program, joe.id, [{ amount_cents: 77_777 }]);
-    expect(await page("/portal")).toMatch(/Pending 0\.00 USD .* Approved 0\.00 USD .* Paid 0\.00 USD/);
+    expect(await page("/portal")).toMatch(/Pending 0\.00 USD .*Ready to pay 0\.00 USD .*Paid 0\.00 USD/);
+  });
+});
+
+describe("the next payout (PORTAL-5)", () => {
+  const MIDDLE = Date.parse("2026-11-17T12:00:00.000Z");
+  beforeEach(async () => {
+    vi.useFakeTimers({ now: MIDDLE, toFake: ["Date"] });
+    await open({ payout_term: "NET-30" });
+  });
+  afterEach(() => vi.useRealTimers());
+
+  it("is what is approved so far, without disputes, due by the next monthly run and the term (OUT-3)", async () => {
+    expect(await page("/portal")).toContain("Payouts are prepared on the first of each month and due 30 days later.");
+    await makeCommissions(program, jane.id, [
+      { amount_cents: 5_000 },
+      { amount_cents: 700, flagged: true, review_reason: "disputed" },
+      { amount_cents: 900, status: "pending", approved_at: null },
+    ]);
+    expect(await page("/portal")).toContain("Next payout 50.00 USD approved so far, due 31 Dec 2026");
+    // The run makes exactly this payout.
+    vi.setSystemTime(Date.parse("2026-12-01T00:00:01.000Z"));
+    await serveAll(generateMonthlyPayouts(testContext()));
+    expect(await page("/portal")).toContain("Next payout 50.00 USD due 31 Dec 2026");
+  });
+
+  it("says what is below which minimum and rolls over (OUT-19)", async () => {
+    await program.api("PATCH", "/api/v1/programs/me", { min_payout_cents: 5_050, min_payouts: { EUR: 700 } });
+    await makeCommissions(program, jane.id, [
+      { amount_cents: 5_050 },
+      { amount_cents: 699, currency: "EUR" },
+      { amount_cents: 50, currency: "JPY" },
+    ]);
+    const shown = await page("/portal");
+    expect(shown).toContain("Next payout 50.50 USD approved so far, due 31 Dec 2026");
+    expect(shown).toContain(
+      "6.99 EUR and 50 JPY are below the minimum of 7.00 EUR and 51 JPY and roll over to a later payout.",
+    );
+  });
+
+  it("is the earliest of the open payouts, and names no sum on the first of a month", async () => {
+    await makeCommissions(program, jane.id, [{ amount_cents: 5_000 }]);
+    vi.setSystemTime(Date.parse("2026-12-01T00:00:01.000Z"));
+    expect(await page("/portal")).not.toContain("Next payout");
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: "2026-12-01" });
+    await makeCommissions(program, jane.id, [{ amount_cents: 800, created_at: "2026-11-03T10:00:00.000Z" }]);
+    await program.api("POST", "/api/v1/payouts/generate", { period_end: "2026-11-20" });
+    expect(await page("/portal")).toContain("Next payout 8.00 USD due 20 Dec 2026 Then 50.00 USD , due 31 Dec 2026");
+  });
+
+  it("is not foretold without the tax data that payouts need (OUT-33)", async () => {
+    await makeCommissions(program, jane.id, [{ amount_cents: 5_000 }]);
+    await program.api("PATCH", "/api/v1/programs/me", { require_tax_data: true });
+    expect(await page("/portal")).not.toContain("Next payout");
   });
 });
 
@@ -97,15 +136,17 @@ describe("why a commission is what it is (PORTAL-6)", () => {
       { kind: "lead", amount_cents: 300, txn_amount_cents: 0, rate },
       { kind: "manual", amount_cents: 40, note: "For the talk" },
       { status: "rejected", rejected_reason: "A test of ours", txn_amount_cents: 5_000 },
+      { status: "paid", hold_until: "2026-03-12T10:00:00.000Z", txn_amount_cents: 5_000 },
     ]);
     const shown = await page("/portal/commissions");
+    expect(shown).not.toContain("payable from 12 Mar 2026");
     for (const text of [
       "20\u00a0% of a sale of 50.00\u00a0USD, the program's rate",
       "payable from 11 Mar 2026",
       "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
-      "Nothing is left of a sale of 52.00\u00a0USD after refunds",
+      "Fully refunded sale of 52.00\u00a0USD",
       "Flat amount for a sale of 53.00\u00a0USD, your rate",
-      "Refund or other change of a sale you were already paid for",
+      "Refund or correction of a sale you were already paid for approved deducted from your next payout",
       "Flat amount for a sign-up through your link",
       "For the talk",
       "A test of ours",
@@ -148,8 +189,8 @@ describe("a correction of what was paid (PORTAL-6)", () => {
     const raised = await program.api("PATCH", "/api/v1/programs/me", { default_commission_pct: 30, apply_from: since });
     expect(raised.status).toBe(200);
     const shown = (await page("/portal/commissions")).replaceAll("\u00a0", " ");
-    expect(shown).toMatch(/a sale you were already paid for approved for the next payout 10\.00 USD/);
-    expect(shown).not.toContain("after a refund");
+    expect(shown).toMatch(/Correction of a sale you were already paid for approved for the next payout 10\.00 USD/);
+    expect(shown).not.toContain("Refund");
   });
 });
 
@@ -189,7 +230,7 @@ describe("hidden amounts of sales (PORTAL-6)", () => {
       );
     expect((await seen()).filter(([, has]) => has).map(([path]) => path)).toEqual(
       expect.arrayContaining([
-        ...["/portal", "/portal/commissions", "/portal/statistics", "/portal/payouts/:id"],
+        ...["/portal/commissions", "/portal/statistics", "/portal/payouts/:id"],
         "/portal/payouts/:id/statement.csv",
       ]),
     );

@@ -70,11 +70,12 @@ describe("a request that names another host (HTTP-19)", () => {
 
   it("sees the webhook addresses, the script and the short link under PUBLIC_URL", async () => {
     const page = async (path: string) => (await visitorAt(path, at(ELSEWHERE)).get(path)).body;
-    const settings = await page("/dashboard/settings");
-    expect(settings).toContain(`https://service.example/webhooks/provider_a?program_id=${stocked.program.id}`);
-    expect(settings).toContain("https://service.example/service.js");
+    expect(await page("/dashboard/settings/providers")).toContain(
+      `https://service.example/webhooks/provider_a?program_id=${stocked.program.id}`,
+    );
+    expect(await page("/dashboard/settings")).toContain("https://service.example/service.js");
     expect(await page("/dashboard/integration")).toContain(`https://service.example/r/${stocked.program.id}/`);
-    expect(await page("/portal")).toContain(`https://service.example/r/${stocked.program.id}/`);
+    expect(await page("/portal/assets")).toContain(`https://service.example/r/${stocked.program.id}/`);
   });
 
   it("gets a sign-in mail with a link to PUBLIC_URL", async () => {
@@ -140,7 +141,7 @@ describe("a deployment without PUBLIC_URL", () => {
     });
     expect([link.status, link.body.error.code]).toEqual([503, "not_configured"]);
     expect([sent, await rows()]).toEqual([[], []]);
-    for (const path of ["/dashboard/settings", "/dashboard/integration", "/portal"]) {
+    for (const path of ["/dashboard/settings", "/dashboard/integration", "/portal/assets"]) {
       expect([path, (await visitorAt(path, service).get(path)).status]).toEqual([path, 503]);
     }
     const onboarding = `/api/v1/partners/${stocked.partner.id}/provider-a-account`;

@@ -116,7 +116,7 @@ describe("the list of events of a provider, with a key,", () => {
         read_failure: { reason: "test_key", since: iso(NOW), at: iso(NOW + HOUR) },
       });
     }
-    for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+    for (const page of ["/dashboard/settings/providers", "/dashboard/integration"]) {
       const text = textOf((await owner.get(page)).body);
       expect(text).toContain("the API key is of the provider's test mode");
       expect(text).toContain("Create a live-mode key there and paste it in the settings.");
@@ -185,7 +185,7 @@ describe("the list of events of a provider, with a key,", () => {
         read_failure: { reason: "api_key_refused", since: iso(first), at: iso(NOW + 19 * HOUR) },
       });
       const owner = await signInOwner(program);
-      for (const page of ["/dashboard/settings", "/dashboard/integration"]) {
+      for (const page of ["/dashboard/settings/providers", "/dashboard/integration"]) {
         const text = textOf((await owner.get(page)).body);
         expect(text).toContain("the provider does not accept the API key. It may be revoked");
         expect(text).toContain("Complete until");

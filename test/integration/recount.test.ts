@@ -15,6 +15,7 @@ import { newId } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { lead, report } from "../support/api.ts";
 import { BY_CODE } from "../support/by-code.ts";
+import { BY_REVENUE } from "../support/by-revenue.ts";
 import { BY_SALE } from "../support/by-sale.ts";
 import { giveCode } from "../support/codes.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -60,6 +61,10 @@ const keptOf = async (program_id: string) =>
     "select list || ' ' || state as name, count as n from list_counts where program_id = ?",
     "select list || ' ' || day || ' ' || state as name, count as n from list_days where program_id = ?",
     `select 'earned ' || day || ' ' || partner_id || ' ' || currency as name, nullif(commissions || ' ' || amount_cents, '0 0') as n from earning_days where program_id = ?`,
+    `select 'revenue ' || day || ' ' || partner_id || ' ' || currency as name, revenue_cents as n
+      from earning_days where program_id = ?`,
+    `select 'sales ' || partner_id || ' ' || currency as name, nullif(sales || ' ' || revenue_cents, '0 0') as n
+      from partner_sales where program_id = ?`,
     `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
       nullif(sales || ' ' || revenue_cents || ' ' || earned_cents, '0 0 0') as n from code_days where program_id = ?`,
     `select 'sold ' || day || ' ' || partner_id as name, nullif(leads || ' ' || sales || ' ' || first_sales, '0 0 0') as n
@@ -90,6 +95,10 @@ const rowsOf = async (program_id: string) =>
       where program_id = ? and outcome is not null group by 1`,
     `select 'earned ' || substr(created_at, 1, 10) || ' ' || partner_id || ' ' || currency as name,
       count(*) || ' ' || sum(amount_cents) as n from commissions where program_id = ? and status <> 'rejected' group by 1`,
+    `select 'revenue ' || day || ' ' || partner_id || ' ' || currency as name, revenue as n from (${BY_REVENUE})
+      where program_id = ?`,
+    `select 'sales ' || partner_id || ' ' || currency as name, sum(sales) || ' ' || sum(revenue) as n from (${BY_REVENUE})
+      where program_id = ? group by 1`,
     `select 'code ' || day || ' ' || partner_id || ' ' || code_id || ' ' || currency as name,
       nullif(sum(sales) || ' ' || sum(revenue) || ' ' || sum(earned), '0 0 0') as n from (${BY_CODE}) where program_id = ?
       group by 1`,
@@ -186,9 +195,16 @@ describe("kept counts (JOB-6)", () => {
         values ('${program.id}', 'payments', '2026-01-01', 'commission', 3)`,
       `update earning_days set commissions = commissions - 1 where ${own}`,
       `update earning_days set amount_cents = amount_cents + 1 where ${own}`,
+      `update earning_days set revenue_cents = revenue_cents - 1 where ${own}`,
       `delete from earning_days where ${own}`,
       `insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents)
         values ('${program.id}', '2026-01-01', '${joe.id}', 'EUR', 1, 5)`,
+      `insert into earning_days (program_id, day, partner_id, currency, commissions, amount_cents, revenue_cents)
+        values ('${program.id}', '2026-01-02', '${joe.id}', 'EUR', 0, 0, 5)`,
+      ...["sales", "revenue_cents"].map((sum) => `update partner_sales set ${sum} = ${sum} + 1 where ${own}`),
+      `delete from partner_sales where ${own}`,
+      `insert into partner_sales (program_id, partner_id, currency, sales, revenue_cents)
+        values ('${program.id}', '${joe.id}', 'EUR', 1, 5)`,
       ...["leads", "sales", "first_sales"].map((sum) => `update sale_days set ${sum} = ${sum} + 1 where ${own}`),
       `delete from sale_days where ${own}`,
       `insert into sale_days (program_id, day, partner_id, leads, sales, first_sales)

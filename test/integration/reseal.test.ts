@@ -13,8 +13,11 @@ import { SecretSealer, type Sealed } from "../../src/lib/seal.ts";
 import { HOUR } from "../../src/lib/time.ts";
 import { bySecretSetting, VENDOR_NAMES, SECRET_SETTINGS } from "../../src/providers/registry.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
+import { openMailbox } from "../support/mailbox.ts";
 import { makeEndpoint } from "../support/outbound.ts";
+import { visitorWithMail } from "../support/own-change.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
+import { DEBTOR, makeFile } from "../support/bank-payouts.ts";
 import { makeCommissions } from "../support/payouts.ts";
 import {
   callApi,
@@ -24,6 +27,7 @@ import {
   TEST_SECRETS,
   type TestProgram,
 } from "../support/program.ts";
+import { signInPartner } from "../support/visitor.ts";
 import { callWith, watchDatabase, type Faults } from "../support/watched-database.ts";
 
 const OLD = env.ENCRYPTION_KEY;
@@ -100,17 +104,23 @@ const NEXT = bySecretSetting(({ setting }) => `next_${setting}`);
 
 /** A program with a value in every place that is sealed. */
 async function stock(): Promise<Stocked> {
-  const program = await makeProgram();
-  await program.api("PATCH", "/api/v1/programs/me", NEXT);
+  const program = await makeProgram({ payout_change_hold_days: 0 });
+  await program.api("PATCH", "/api/v1/programs/me", { ...NEXT, ...DEBTOR });
   const partner = await makePartner(program);
   // The e-mail about it goes to the owner alone.
   const details = `/api/v1/partners/${partner.id}/payout-details`;
   await program.api("PUT", details, { method: "crypto", network: "bitcoin", address: "bc1qar0srrr7xfkvy5l643lyd" });
   const bank = { account_holder: "Jane Doe", country: "DE", currency: "EUR", iban: "DE89370400440532013000" };
   await program.api("PUT", details, { method: "bank_transfer", ...bank });
+  const tax = { legal_name: "Jane Doe", address: "Main St. 1", country: "DE", kind: "private" };
+  await program.api("PUT", `/api/v1/partners/${partner.id}/tax-data`, tax);
+  const portal = await signInPartner(partner.email, visitorWithMail(openMailbox()));
+  await portal.get("/portal/details");
+  await portal.post("/portal/details", { payout_method: "wallet", payout_email: "jane@wallet.example" });
   await env.DB.prepare("delete from mails where recipient = ?").bind(partner.email).run();
-  await makeCommissions(program, partner.id, [{}]);
+  await makeCommissions(program, partner.id, [{ currency: "EUR" }]);
   await program.api("POST", "/api/v1/payouts/generate");
+  await makeFile(program, "sepa");
   const { id } = await makeEndpoint(program, "https://hooks.example/");
   await program.api("POST", `/api/v1/webhooks/${id}/rotate-secret`);
   const init = {
@@ -133,17 +143,25 @@ async function stock(): Promise<Stocked> {
 }
 
 /**
- * The secrets of `NEXT` and the webhook secrets before them; one each of a payout, an e-mail, a request with a key, a
- * kept text and an endpoint.
+ * The secrets of `NEXT` and the webhook secrets before them; one each of a pending change, tax data, a payout, the
+ * debtor and a file that names it, an e-mail, a request with a key, a kept text and an endpoint.
  */
-const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 10;
+const SEALED_VALUES = SECRET_SETTINGS.length + VENDOR_NAMES.length + 14;
 
 // Secrets that earlier tests left are resealed under the new key or removed.
 beforeEach(async () => {
-  for (const table of ["webhook_endpoints", "idempotency_keys", "mails", "kept_texts"])
+  for (const table of [
+    "webhook_endpoints",
+    "idempotency_keys",
+    "mails",
+    "kept_texts",
+    "tax_data",
+    "pending_destinations",
+  ])
     await env.DB.exec(`delete from ${table}`);
   await env.DB.exec("update commissions set payout_id = null");
-  await env.DB.exec("delete from payouts");
+  for (const table of ["export_items", "payout_exports", "payouts"]) await env.DB.exec(`delete from ${table}`);
+  await env.DB.exec("update programs set debtor_iban_sealed = null");
   await env.DB.exec("update partners set bank_account_sealed = null, crypto_address_sealed = null");
   await env.DB.exec(
     "update provider_connections set webhook_secret = null, webhook_secret_previous = null, api_key = null",

@@ -51,7 +51,7 @@ describe("D1 round trips", () => {
     for (const { path } of gets) {
       const id = ids[path.split("/")[3] ?? ""] ?? "none_00000000000000000000000000";
       // An export is an event as well, and so are payout details read in full.
-      const wanted = /\/(?:export\.csv|payout-details)$/.test(path) ? 2 : 1;
+      const wanted = /\/(?:export\.csv|payout-details|tax-data)$/.test(path) ? 2 : 1;
       for (const key of [program, further]) {
         const { status, trips } = await counted(key, "GET", path.replace(":id", id));
         expect([path, status === 200 || status === 404, trips]).toEqual([path, true, wanted]);

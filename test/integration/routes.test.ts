@@ -152,7 +152,8 @@ describe("every route under /api/v1", () => {
     const named = ROUTES.filter(({ path }) => path.includes(":"));
     expect(named.length).toBeGreaterThanOrEqual(10);
     for (const route of named) {
-      const reply = await stranger.api(route.method, addressOf(route.path, ids), route.body);
+      const headers = typeof route.body === "string" ? { "content-type": "text/csv" } : {};
+      const reply = await stranger.api(route.method, addressOf(route.path, ids), route.body, headers);
       expect([route, ...refusal(reply)]).toEqual([route, 404, "not_found"]);
     }
     expect(await seen()).toBe(before);

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { DAY } from "../../src/lib/time.ts";
+import { REVENUE_DIFFERENCES } from "../support/by-revenue.ts";
 import { BY_SALE } from "../support/by-sale.ts";
 import { sendA } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
@@ -48,7 +49,7 @@ describe("leads, sales and new customers (PORTAL-4)", () => {
     expect((await program.api("POST", "/api/v1/track/lead", lead)).status).toBe(200);
     const visitor = await signInPartner(jane.email);
     const shown = textOf((await visitor.get("/portal/statistics")).body);
-    for (const text of ["Leads 1 0 before", "Sales 4 0 before", "New customers 3 0 before"])
+    for (const text of ["Leads 1 vs. previous 30 days: 0", "Sales 4 vs. previous", "New customers 3 vs. previous"])
       expect(shown).toContain(text);
     const [is, must] = await both();
     expect(is).toEqual(must);
@@ -63,7 +64,8 @@ describe("leads, sales and new customers (PORTAL-4)", () => {
     expect(rows).toEqual([{ first_sales: 1 }, { first_sales: 0 }, { first_sales: 0 }]);
     const visitor = await signInPartner(jane.email);
     const shown = textOf((await visitor.get("/portal/statistics")).body);
-    for (const text of ["Sales 2 1 before", "New customers 0 1 before"]) expect(shown).toContain(text);
+    for (const text of ["Sales 2 vs. previous 30 days: 1", "New customers 0 vs. previous 30 days: 1"])
+      expect(shown).toContain(text);
   });
 
   it("agree with the rows after any changes in any order", async () => {
@@ -91,22 +93,27 @@ describe("leads, sales and new customers (PORTAL-4)", () => {
       partner_id: fc.constantFrom(jane.id, jane.id, joe.id, null),
       customer_id: fc.constantFrom("c1", "c1", "c2", null),
       day: fc.constantFrom("2026-03-01", "2026-03-02", "2026-03-03"),
+      currency: fc.constantFrom("USD", "USD", "JPY"),
+      adjusted: fc.constantFrom(0, 0, 30, 100),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 3, maxLength: 12 }), async (changes) => {
         await env.DB.batch(
-          changes.map(({ id, outcome, partner_id, customer_id, day }) =>
+          changes.map(({ id, outcome, partner_id, customer_id, day, currency, adjusted }) =>
             env.DB.prepare(
-              "update payments set outcome = ?, partner_id = ?, customer_id = ?, created_at = ? where id = ?",
-            ).bind(outcome, partner_id, customer_id, `${day}T00:00:00.000Z`, id),
+              `update payments set outcome = ?, partner_id = ?, customer_id = ?, created_at = ?, currency = ?,
+                adjusted_cents = ? where id = ?`,
+            ).bind(outcome, partner_id, customer_id, `${day}T00:00:00.000Z`, currency, adjusted, id),
           ),
         );
         const [is, must] = await both();
         expect(is).toEqual(must);
+        expect(await all(REVENUE_DIFFERENCES, program.id)).toEqual([]);
       }),
       { numRuns: 60 },
     );
     await env.DB.prepare("delete from payments where program_id = ?").bind(program.id).run();
     expect((await both())[0]).toEqual([]);
+    expect(await all(REVENUE_DIFFERENCES, program.id)).toEqual([]);
   });
 });

@@ -32,10 +32,11 @@ const AS_OF_TODAY: Record<string, string> = {
     api_key_last4 api_key_created_at api_key_last_used_at
     created_at updated_at live_only brand_color time_zone
     applications slug questions terms terms_version sale_amounts assets default_group_id
-    payments_compared min_payouts`,
+    payments_compared min_payouts debtor_name debtor_iban debtor_iban_sealed debtor_bic self_billing self_billing_prefix payer_name payer_address
+    payer_country payer_tax_id require_tax_data payout_change_hold_days payout_currency partner_links`,
   partners: `id program_id email first_name last_name payout_method payout_email provider_a_account_id metadata
     search_text created_at updated_at accounts_forgotten
-    bank_account_sealed bank_account crypto_address_sealed crypto_address`,
+    bank_account_sealed bank_account crypto_address_sealed crypto_address tax_data_id payouts_held_until`,
   groups: "id program_id name slug created_at updated_at",
   flows: "id program_id event created_at updated_at",
 };
@@ -182,7 +183,7 @@ describe("the migrated database", () => {
     const ofCodes = ["commissions", "payments"].flatMap((table) =>
       ["deleted", "inserted", "moved"].map((what) => `${table}_code_${what}`),
     );
-    const ofSales = ["sale", "lead"].flatMap((event) =>
+    const ofSales = ["sale", "lead", "revenue", "totals"].flatMap((event) =>
       ["deleted", "inserted", "moved"].map((what) => `payments_${event}_${what}`),
     );
     const ofSearch = ["added", "deleted", "removed"].map((what) => `partners_grams_${what}`);
@@ -198,6 +199,10 @@ describe("the migrated database", () => {
       ...["exists", "stays"].map((what) => `partners_group_${what}`),
       ...["deleted", "inserted", "moved"].map((what) => `partners_groups_${what}`),
       ...["programs_group_exists", "programs_grouped"],
+    ];
+    const ofStatements = [
+      ...["payouts_stated", "payouts_returned_lines", "payouts_credited"],
+      ...["payout_statements", "returned_lines"].flatMap((table) => [`${table}_deleted`, `${table}_updated`]),
     ];
     const ofTime = ["programs_rules_changed", "event_hours_inserted", "event_hours_updated"];
     expect(found.map(({ name }) => name)).toEqual(
@@ -215,6 +220,7 @@ describe("the migrated database", () => {
         ...ofBalances,
         ...ofDecisions,
         ...ofGroups,
+        ...ofStatements,
         "programs_mail_rounds",
       ].toSorted(),
     );

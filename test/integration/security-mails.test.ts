@@ -9,7 +9,7 @@ import { iso, MINUTE } from "../../src/lib/time.ts";
 import { addPasskey, makeAuthenticator, removePasskeys } from "../support/authenticator.ts";
 import { LIST_KEYS } from "../support/event-lists.ts";
 import { openMailbox } from "../support/mailbox.ts";
-import { makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { pageRoutes } from "../support/stocked.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { openDestinations } from "../support/vendor-destinations.ts";
@@ -123,6 +123,19 @@ const FORMS: Record<string, Action> = {
   [`${SETTINGS}/api-key`]: {
     act: ({ visitor }) => visitor.post(`${SETTINGS}/api-key`),
     says: /first API key was replaced\. The new one ends in .{4}\./,
+  },
+  [`${SETTINGS}/payout-hold`]: {
+    act: ({ visitor }) => visitor.post(`${SETTINGS}/payout-hold`, { payout_change_hold_days: "0" }),
+    says: /Days: 3 → 0\./,
+  },
+  "/dashboard/partners/:id/release-hold": {
+    make: async ({ program }) => {
+      const { id } = await makePartner(program, { payout_method: "wallet", payout_email: "old@wallet.example" });
+      await program.api("PATCH", `/api/v1/partners/${id}`, { payout_email: "new@wallet.example" });
+      return id;
+    },
+    act: ({ visitor }, id) => visitor.post(`/dashboard/partners/${id}/release-hold`),
+    says: /The hold of payouts to the partner .* was released\./,
   },
   [`${SETTINGS}/secrets`]: {
     act: ({ visitor }) =>

@@ -115,7 +115,7 @@ describe("the types of events that came", () => {
     const owner = await signInOwner(program);
     const hint = "The last event came from the test mode";
     const said = async () => {
-      const pages = [await owner.get("/dashboard/settings"), await owner.get("/dashboard/integration")];
+      const pages = [await owner.get("/dashboard/settings/providers"), await owner.get("/dashboard/integration")];
       return [
         (await statusOf(program)).provider_a.is_last_event_test,
         ...pages.map(({ body }) => textOf(body).includes(hint)),
@@ -138,7 +138,7 @@ describe("the types of events that came", () => {
   it("are shown on the pages with their day, and those that are not used as well", async () => {
     const program = await makeProgram();
     const owner = await signInOwner(program);
-    const pages = ["/dashboard/settings", "/dashboard/integration"];
+    const pages = ["/dashboard/settings/providers", "/dashboard/integration"];
     for (const page of pages) expect(textOf((await owner.get(page)).body)).not.toContain("did not arrive in 30 days");
     await sendA(program, sessionCompleted());
     await sendA(program, eventA("customer.tax_id.created", { id: "txi_1", object: "tax_id" }));

@@ -195,6 +195,7 @@ const OPEN: Record<string, string> = {
   "POST /embed": "nothing without a link that a key has made",
   "POST /join/:program": "forms of `/join`",
   "POST /join/:program/confirm": "applications",
+  "POST /confirm-payout-details": "nothing without a token of an e-mail to a partner",
   "POST /unsubscribe/:token": "nothing without a token of an e-mail to a partner or a member",
 };
 

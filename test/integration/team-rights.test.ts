@@ -19,13 +19,20 @@ const GETS = ROUTES.filter(({ method }) => method === "GET");
 
 /** Pages that only ask before a change, or are its form: for who may make it. */
 const FORMS =
-  /\/(?:new|edit|import|matching|api-key|pay|mark-paid|returned|was-made|was-not-made|cancel|deactivate|forget-account|delete|remove|rotate-secret|recover|erase)$/;
+  /\/(?:new|edit|import|matching|api-key|pay|mark-paid|returned|results|was-made|was-not-made|cancel|deactivate|forget-account|delete|remove|rotate-secret|recover|erase)$/;
 const MONEY = /^\/dashboard\/(?:commissions|payouts)(?:\/|$)/;
 const OWN = /^\/dashboard\/settings\/sessions\//;
 /** Pages that show payout details in clear. */
 const DETAILS = new Set([
-  ...["/dashboard/payouts/export.csv", "/dashboard/payouts/files", "/dashboard/payouts/list.csv"],
+  ...[
+    "/dashboard/payouts/export.csv",
+    "/dashboard/payouts/exports/:id/file",
+    "/dashboard/payouts/exports/list.csv",
+    "/dashboard/payouts/list.csv",
+  ],
   ...["/dashboard/settings/mails", "/dashboard/partners/:id/payout-details"],
+  "/dashboard/partners/:id/tax-data",
+  ...["/dashboard/payouts/:id/statement", "/dashboard/payouts/:id/statement.csv"],
 ]);
 
 /** The rule, written independently of the pages' table. */

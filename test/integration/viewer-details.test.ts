@@ -32,6 +32,7 @@ beforeAll(async () => {
   const { program, partner, ids } = stocked;
   await run("update partners set provider_a_account_id = ? where id = ?", ACCOUNT, partner.id);
   await program.api("PATCH", `/api/v1/partners/${partner.id}`, { payout_method: "wallet", payout_email: WALLET });
+  await program.api("POST", `/api/v1/partners/${partner.id}/release-hold`);
   const failed = `No such destination: ${ACCOUNT}`;
   for (const [method, recipient, status] of [
     ["wallet", maskAddress(WALLET), "pending"],

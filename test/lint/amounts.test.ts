@@ -13,18 +13,20 @@ const RULES: { what: RegExp; only: string[] }[] = [
   // The columns of the database.
   {
     what: /<(?:Cents|Percent)>(?:\(|\w)/,
-    only: ["program", "ledger", "journal", "exports"]
+    only: ["program", "ledger", "journal", "exports", "statements"]
       .map((name) => `src/db/schema-${name}.ts`)
       .concat("src/db/rows.ts"),
   },
   // Schemas: of requests, of vendors' events, and of replies in the document.
   { what: /\.brand\b/, only: ["src/providers/wire.ts", "src/resources/input.ts", "src/resources/output.ts"] },
-  { what: /\$brand\b/, only: ["src/domain/money.ts"] },
+  // A rate has a brand of its own.
+  { what: /\$brand\b/, only: ["src/domain/money.ts", "src/domain/exchange.ts"] },
   // An operator on amounts gives a number, which may be inexact: only `domain/money.ts` makes amounts of it. Within a
   // sum of a statement SQLite counts in integers of 64 bits, and fails beyond them.
   { what: /(?<!\bsum\(.*)(?<!\w)\w*_cents\)* (?:[-*/%]|\*\*) (?!\()/, only: [] },
   { what: /(?<!side\.sign|\bsum\(.*) [-+*/%] \(*(?:\w+\.)+\w*_cents\b/, only: [] },
-  { what: /Math\.\w+\([^)]*_cents/, only: [] },
+  // Conversions are made of integers of any size.
+  { what: /Math\.\w+\([^)]*_cents/, only: ["src/domain/exchange.ts"] },
 ];
 
 function brokenIn(file: string, text: string): string[] {

@@ -23,6 +23,8 @@ const LISTED: Record<string, { why: string; noClicks?: true }> = {
   "core/events/last-change.ts": { why: "who changed an object last", noClicks: true },
   "core/mails/subjects.ts": { why: "the events that an e-mail is about, by their ids: no click" },
   "core/ledger/digests.ts": { why: "the commissions that were made in a stretch", noClicks: true },
+  "core/payouts/export-history.ts": { why: "the events of a file of payouts, by their types: no click" },
+  "core/payouts/open.ts": { why: "the events of one change of many payouts, by their types: no click" },
   "core/reconcile/choose.ts": { why: "what touched a commission or payout, which no click does", noClicks: true },
 };
 

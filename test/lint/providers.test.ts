@@ -243,7 +243,7 @@ describe("a text that names two vendors", () => {
     for (const rule of "IN-1 IN-6 IN-8 IN-9 PAY-1 PAY-17 PAY-19 REF-1 PROG-9 EVT-5 TRACK-13".split(" ")) {
       assert.ok(found.includes(`specification.md: - ${rule} `), rule);
     }
-    for (const file of ["README.md", "src/docs/integrate.md"]) assert.ok(found.includes(file), file);
+    for (const file of ["README.md", "src/docs/testing.md"]) assert.ok(found.includes(file), file);
   });
 });
 
@@ -264,10 +264,10 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
     of: having("connect: "),
     texts: [
       "architecture.md: | transfer, attempt",
-      "comparison.md: What the others have",
+      "comparison.md: | payouts  ",
       ...["| `transfer`"].map((text) => `deploy.md: ${text}`),
       "migrate.md: - The payout method is read in",
-      "operate.md: | payouts",
+      "operate.md: - Payouts.",
       ...[
         ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],
         "If the account was closed or rejected",
@@ -276,23 +276,28 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
         "A Stripe transfer that you reverse in fu",
       ].map((text) => `payouts.md: ${text}`),
       "security.md: | money",
-      ...["PART-9", "OUT-6", "OUT-15", "OUT-21", "OUT-23"].map((rule) => `specification.md: - ${rule} `),
+      ...["PART-9", "OUT-6", "OUT-15", "OUT-21", "OUT-23", "OUT-40"].map((rule) => `specification.md: - ${rule} `),
     ],
+  },
+  {
+    why: "its movements show the rates of conversions",
+    of: having("readRates: "),
+    texts: ["payouts.md: One EUR is then worth", "specification.md: - OUT-38 "],
   },
   {
     why: "it has thin events",
     of: having("thinOf: "),
-    texts: ["integrate.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],
+    texts: ["provider-events.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],
   },
   {
     why: "its events may name the program",
     of: CLAIMING,
-    texts: ["deploy.md: A program's id names", "integrate.md: Paddle. Let the account send"],
+    texts: ["deploy.md: A program's id names", "provider-events.md: Paddle. Let the account send"],
   },
   {
     why: "its events name no program",
     of: having("claims_programs: false"),
-    texts: ["integrate.md: Stripe. An account there is for one"],
+    texts: ["provider-events.md: Stripe. An account there is for one"],
   },
   {
     why: "its customers' addresses come in events of their own",
@@ -322,12 +327,25 @@ const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: st
   {
     why: "several of its objects report one payment",
     of: { "provider-a": true, "provider-b": "a transaction is one" },
-    texts: ["integrate.md: Stripe can make an invoice of a one-off", "specification.md: - PAY-25 "],
+    texts: ["provider-events.md: Stripe can make an invoice of a one-off", "specification.md: - PAY-25 "],
   },
   {
     why: "its own types of events, in its own table",
     of: "any",
-    texts: ["used", "ignored", "Stripe ", "Paddle "].map((text) => `integrate.md: | ${text}`),
+    texts: ["used", "ignored", "Stripe ", "Paddle "].map((text) => `provider-events.md: | ${text}`),
+  },
+  {
+    why: "its own way to carry a reference, in the row of its checkout",
+    of: "any",
+    texts: ["| Stripe", "| Paddle"].map((text) => `integrate.md: ${text}`),
+  },
+  {
+    why: "its own sandbox",
+    of: "any",
+    texts: [
+      ...["## Stripe", "1. Open a sandbox", "| a refund ", "| a payout by ", "### Stripe on", "Stripe's command line"],
+      ...["```sh\nstripe ", "## Paddle", "1. Create a sandbox", "3. Set `Paddle.", "Paddle approves", "4. Replace the"],
+    ].map((text) => `testing.md: ${text}`),
   },
   { why: "the columns of another product", of: "any", texts: ["migrate.md: | `rewardful`"] },
   {

@@ -142,7 +142,7 @@ const LISTED: Record<string, Listed> = {
   },
   "core/sessions/sessions.ts": {
     outside: ["sessions"],
-    commit: ["partners", "portal_links", "sessions"],
+    commit: ["portal_links", "sessions"],
     why: "when a session was last used, and the end of one that nobody has any more",
   },
   "core/sessions/list.ts": {
@@ -169,13 +169,18 @@ const LISTED: Record<string, Listed> = {
     outside: ["click_counts", "click_sources", "event_counts", "event_hours"],
     why: "counts are made of what is there, and are no state of their own",
   },
+  "core/partners/confirm-change.ts": {
+    outside: [],
+    commit: ["pending_destinations"],
+    why: "it reads a link before it is known whose it is",
+  },
   "core/partners/search.ts": {
     outside: ["partners"],
     why: "the form of a text that nobody sees, with what it was as guard",
   },
   "core/operations/recount-codes.ts": { outside: ["code_days"], why: "as the counts of events" },
   "core/operations/recount-earnings.ts": {
-    outside: ["earning_days", "sale_days"],
+    outside: ["earning_days", "partner_sales", "sale_days"],
     why: "as the counts of events",
   },
   "core/operations/recount-lists.ts": { outside: ["list_counts", "list_days"], why: "as the counts of events" },
@@ -258,6 +263,14 @@ describe("what writes to the database", () => {
     assert.ok(files.length > 200);
     const problems = writing.map(problemOf).filter((problem) => problem !== null);
     assert.deepEqual(problems, []);
+  });
+
+  it("changes an existing partner in one file, which starts the hold of payouts (OUT-24)", () => {
+    const changes =
+      /\bupdate\(partners\)|\bupdate partners\b|into partners\b[^;]*\bon conflict|insert\(partners\)[^;]*onConflict/;
+    const changing = writing.filter(({ text }) => changes.test(text)).map(({ file }) => file);
+    // The other one writes `search_text` alone.
+    assert.deepEqual(changing.toSorted(), ["core/partners/change-destination.ts", "core/partners/search.ts"]);
   });
 
   it("is listed only where it is there", () => {

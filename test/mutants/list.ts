@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...mutants(
     "domain/payment.ts",
-    ["(erased || recorded.decided_on === decided_on)", "recorded.decided_on === decided_on", "integration/erasure"],
+    ["(isErased || recorded.decided_on === decided_on)", "recorded.decided_on === decided_on", "integration/erasure"],
     ["partner.group?.commission_pct ?? null", "null", "integration/groups"],
     ["flow?.hold_days ?? null", "null", "integration/hold"],
     ["group?.hold_days ?? null", "null", "integration/hold"],
@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
     "integration/payouts-month",
   ]),
   ...mutants("core/payouts/payouts.ts", [
-    "filter.partner_id === undefined ? undefined : eq(payouts.partner_id, filter.partner_id)",
+    "partner_id === undefined ? undefined : eq(payouts.partner_id, partner_id)",
     "undefined",
     "integration/payouts",
   ]),

@@ -7,8 +7,9 @@ import { join, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
-import { ASSET_NAMES, writeAssetNames } from "../../src/dev/build-site.ts";
+import { ASSET_NAMES, platform, writeAssetNames } from "../../src/dev/build-site.ts";
 import { ROOT } from "../../src/dev/root.ts";
+import type { Worker } from "../../src/dev/stand-in/worker.ts";
 
 // Code is evaluated again with every isolate, but the engine keeps its optimizations.
 setFlagsFromString("--no-lazy-feedback-allocation");
@@ -21,28 +22,10 @@ export interface Patch {
   put: string;
 }
 
-/** `src/index.ts` as the platform calls it. */
-export interface Service {
-  fetch(request: Request, env: object, execution: object): Promise<Response>;
-  scheduled(event: { cron: string }, env: object, execution: object): Promise<void>;
-  queue(batch: object, env: object, execution: object): Promise<void>;
-  ClickCounter: new (state: object, env: object) => ClickCounter;
+/** An isolate of the service. */
+export interface Service extends Worker {
   /** Drops all state of its modules: from now on it is a new isolate. */
   forget(): void;
-}
-
-/** The class of the click objects, as the platform calls it. */
-export interface ClickCounter {
-  commit(batch: object): Promise<unknown>;
-  take(batch: object): Promise<unknown>;
-  knows(ids: readonly string[]): Promise<unknown>;
-  waiting(): Promise<unknown>;
-  flushed(done: object): Promise<unknown>;
-  look(): Promise<unknown>;
-  catchUp(cursor: number | null): Promise<unknown>;
-  alarm(): Promise<void>;
-  /** From which load on a region is split. */
-  splitLoad?: { commits: number; within: number; ids: number };
 }
 
 /** Makes a new isolate of a version, and of the previous version if that runs too. */
@@ -116,7 +99,9 @@ function shared(modules: Map<string, unknown>): Plugin {
 export async function bundleCommit(commit: string): Promise<() => Service> {
   const root = await mkdtemp(join(tmpdir(), "affiliate-before-"));
   try {
-    execFileSync("sh", ["-c", `git archive "$0" src package.json | tar -x -C "$1"`, commit, root], { cwd: ROOT });
+    execFileSync("sh", ["-c", `git archive "$0" src package.json tsconfig.json | tar -x -C "$1"`, commit, root], {
+      cwd: ROOT,
+    });
     await symlink(join(ROOT, "node_modules"), join(root, "node_modules"));
     await writeAssetNames();
     await copyFile(join(ROOT, ASSET_NAMES), join(root, ASSET_NAMES));
@@ -125,16 +110,6 @@ export async function bundleCommit(commit: string): Promise<() => Service> {
     await rm(root, { recursive: true, force: true });
   }
 }
-
-const platform: Plugin = {
-  name: "platform",
-  setup(builder) {
-    builder.onResolve({ filter: /^cloudflare:workers$/ }, ({ path }) => ({ path, namespace: "platform" }));
-    builder.onLoad({ filter: /.*/, namespace: "platform" }, () => ({
-      contents: "export class DurableObject { constructor(ctx, env) { this.ctx = ctx; this.env = env; } }",
-    }));
-  },
-};
 
 /**
  * The service's own modules, with planted mistakes and droppable state. @throws if a patch's text is not in its file:

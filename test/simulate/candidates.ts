@@ -1,5 +1,5 @@
 /** The possible states of the model after a step: every outcome that the rules allow for the answers. */
-import { putPayout, type Beside } from "./model-payouts.ts";
+import { isByTransfer, putPayout, type Beside } from "./model-payouts.ts";
 import { keyOf } from "./model-key.ts";
 import { settle } from "./model.ts";
 import type { Operation } from "./operation.ts";
@@ -43,8 +43,10 @@ function changed(
 export function withPayoutsEnded(states: readonly State[], operations: readonly Operation[], now: number): State[] {
   const changing = new Set(operations.flatMap(({ sales }) => sales));
   return states.flatMap((state) => {
-    const ending = [...state.payouts.entries()].flatMap(([index, { status }]) =>
-      status === "processing" && state.rows.some((row) => row.payout === index && changing.has(row.sale))
+    const ending = [...state.payouts.entries()].flatMap(([index, { status, slug }]) =>
+      status === "processing" &&
+      isByTransfer(slug) &&
+      state.rows.some((row) => row.payout === index && changing.has(row.sale))
         ? [index]
         : [],
     );

@@ -3,9 +3,10 @@ import { ALWAYS_SENT } from "../../src/domain/event.ts";
 import type { Reply } from "./deployment.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { forgetKey } from "./model-key.ts";
-import { putPayout } from "./model-payouts.ts";
+import { isByTransfer, putPayout } from "./model-payouts.ts";
 import { time } from "./played-globals.ts";
 import { LEFT_TO_ROLL_UP } from "../support/left-to-roll-up.ts";
+import { STATEMENT_LAWS } from "../support/statement-laws.ts";
 import type { World } from "./world.ts";
 import type { Payout, Row, State } from "./model-state.ts";
 
@@ -31,6 +32,7 @@ interface ShownPayout {
   partner_id: string;
   amount_cents: number;
   currency: string;
+  source_amounts: { currency: string; amount_cents: number; rate: string; converted_cents: number }[] | null;
   status: Payout["status"];
   commission_count: number;
   period_end: string;
@@ -77,7 +79,7 @@ export async function readShown(ask: Ask, ids: Record<string, string>): Promise<
 /** Vendors decide how a payout under way ends: the model follows, as far as the laws allow (`lawsOf`). */
 export function follow(state: State, { payouts }: Shown, now: number): void {
   for (const [index, payout] of state.payouts.entries()) {
-    if (payout.status !== "processing") continue;
+    if (payout.status !== "processing" || !isByTransfer(payout.slug)) continue;
     const shown = payouts.find(({ id }) => id === payout.id);
     if (shown?.status !== "paid" && shown?.status !== "failed") continue;
     putPayout(state, index, shown.status, now);
@@ -101,7 +103,11 @@ export function differences(state: State, listed: Shown): string[] {
   ];
   const seen = [
     ...shown.payouts.map((one) => {
-      const reported = { ...one, amount: one.amount_cents, count: one.commission_count };
+      const parts = one.source_amounts?.map((part) => ({
+        ...{ currency: part.currency, amount: part.amount_cents },
+        ...{ rate: part.rate, converted: part.converted_cents },
+      }));
+      const reported = { ...one, amount: one.amount_cents, count: one.commission_count, parts: parts ?? null };
       return [payoutText(one.id, shown.slugs.get(one.partner_id)!, reported), one.id] as const;
     }),
     ...shown.commissions.map((one) => [commissionText(one, shown.slugs), one.id] as const),
@@ -159,7 +165,7 @@ function bindPayouts(state: State, { commissions, payouts, slugs }: Shown): void
 }
 
 /** Concurrent operations have moments within one second that the service chose; later dates are compared with them. */
-function chosenMoment(moment: number, shown: string | undefined): number {
+export function chosenMoment(moment: number, shown: string | undefined): number {
   const chosen = Date.parse(shown ?? "");
   return Math.abs(chosen - moment) < 1_000 ? chosen : moment;
 }
@@ -167,9 +173,10 @@ function chosenMoment(moment: number, shown: string | undefined): number {
 function payoutText(
   id: string,
   slug: string,
-  { currency, amount, count, status }: Omit<Payout, "slug" | "period_end" | "changed">,
+  { currency, amount, parts, count, status }: Omit<Payout, "slug" | "period_end" | "changed">,
 ) {
-  return `payout ${id} of ${slug}: ${amount} ${currency} in ${count}, ${status}`;
+  const of = parts?.map((part) => `${part.amount} ${part.currency} at ${part.rate} = ${part.converted}`);
+  return `payout ${id} of ${slug}: ${amount} ${currency}${of ? ` (${of.join(", ")})` : ""} in ${count}, ${status}`;
 }
 
 function rowText(state: State, { kind, slug, sale, currency, status, amount, payout, reasons }: Row): string {
@@ -219,6 +226,11 @@ export async function sumDifferences(state: State, ask: Ask, ids: Record<string,
   return found;
 }
 
+/** The sums of each payout by currency. */
+const PARTS = `(select id, status, currency, amount_cents as amount from payouts where source_amounts is null
+  union all select p.id, p.status, x.value ->> 'currency', x.value ->> 'amount_cents'
+    from payouts p join json_each(p.source_amounts) x)`;
+
 /** The laws of the design, held against the tables themselves. */
 export function lawsOf({ database, databases, vendors, neighbor }: World, endpoint: Endpoint): string[] {
   const broken = (law: string, sql: string, ...values: string[]) =>
@@ -250,9 +262,19 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
     ),
     ...broken(
       "a payout is the sum of its commissions",
-      `select p.id, p.amount_cents, sum(c.amount_cents) as held, p.commission_count, count(c.id) as n
-        from payouts p left join commissions c on c.payout_id = p.id where p.status not in ('canceled', 'returned')
-        group by p.id having held is not p.amount_cents or n <> p.commission_count`,
+      `select p.id, p.currency, p.amount, sum(c.amount_cents) as held from ${PARTS} p
+        left join commissions c on c.payout_id = p.id and c.currency = p.currency
+        where p.status not in ('canceled', 'returned') group by p.id, p.currency having held is not p.amount`,
+    ),
+    ...broken(
+      "a payout counts its commissions",
+      `select p.id, p.commission_count, count(c.id) as n from payouts p left join commissions c on c.payout_id = p.id
+        where p.status not in ('canceled', 'returned') group by p.id having n <> p.commission_count`,
+    ),
+    ...broken(
+      "the conversions of a payout add up to its amount",
+      `select p.id, p.amount_cents, p.source_amounts from payouts p join json_each(p.source_amounts) x
+        group by p.id having sum(x.value ->> 'converted_cents') <> p.amount_cents`,
     ),
     ...broken(
       "what is paid is not flagged",
@@ -260,10 +282,10 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
     ),
     ...broken(
       "what a payout took in is what it paid, gave back or holds",
-      `select p.id, p.status, p.amount_cents, sum(iif(e.to_account = 'in_payout', e.amount_cents, 0)
+      `select p.id, p.status, p.currency, p.amount, sum(iif(e.to_account = 'in_payout', e.amount_cents, 0)
             - iif(e.from_account = 'in_payout', e.amount_cents, 0)) as held
-        from payouts p left join entries e on e.payout_id = p.id group by p.id
-        having held is not iif(p.status in ('paid', 'canceled', 'returned'), 0, p.amount_cents)`,
+        from ${PARTS} p left join entries e on e.payout_id = p.id and e.currency = p.currency group by p.id, p.currency
+        having held is not iif(p.status in ('paid', 'canceled', 'returned'), 0, p.amount)`,
     ),
     ...broken(
       "an entry names the event of the change that posted it",
@@ -291,6 +313,28 @@ export function lawsOf({ database, databases, vendors, neighbor }: World, endpoi
         where m.event_id is null and e.type in (${SENT})
           and e.created_at > ? and e.created_at > (select min(created_at) from webhook_endpoints)`,
       recently,
+    ),
+    ...broken(
+      "what a file holds is under way, and what is under way by a file is in one",
+      `select p.id, p.status, count(i.payout_id) as files from payouts p
+        left join export_items i on i.payout_id = p.id and i.status = 'open'
+          and exists (select 1 from payout_exports e where e.id = i.export_id and e.status = 'open')
+        where p.method = 'wallet' group by p.id having count(i.payout_id) <> (p.status = 'processing')`,
+    ),
+    ...broken(
+      "an open payout of a file is of an open file",
+      `select e.id, e.status, i.payout_id from export_items i join payout_exports e on e.id = i.export_id
+        where i.status = 'open' and e.status <> 'open'`,
+    ),
+    ...broken(
+      "a payout is paid once",
+      `select payload ->> 'payout_id' as id, count(*) as n from events where type = 'payout.paid'
+        group by 1 having count(*) > 1`,
+    ),
+    ...Object.entries(STATEMENT_LAWS).flatMap(([law, sql]) => broken(law, sql)),
+    ...broken(
+      "each payout paid under self-billing has an invoice number",
+      "select payout_id from payout_statements where invoice_number is null",
     ),
     ...broken("the reconciler finds nothing", "select type, payload from events where type like 'reconciliation.%'"),
     ...broken(

@@ -1,5 +1,5 @@
 /** Selects, among states that look alike, those closest to the service's order of rule changes. */
-import type { PlayedDatabase } from "./database.ts";
+import type { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import type { Remembered } from "./model-facts.ts";
 import type { Change, State } from "./model-state.ts";
 

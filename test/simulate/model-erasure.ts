@@ -5,7 +5,7 @@ export function customerOf({ provider, customer }: { provider: string; customer:
   return `${provider} ${customer}`;
 }
 
-/** All payments with this address lose it; the inputs of their commissions stay. */
+/** All payments with this address lose it; the rules by which they earn stay. */
 export function erase(state: State, email: string, now: number): void {
   const own = Object.values(state.purchases).filter(({ said }) => said.some((one) => one.email === email));
   const customers = new Set([...state.erased.customers, ...own.map(customerOf)]);
@@ -14,7 +14,7 @@ export function erase(state: State, email: string, now: number): void {
     if (!own.some((one) => customerOf(one) === customerOf(purchase))) continue;
     state.purchases[key] = { ...purchase, said: purchase.said.map((one) => ({ ...one, email: null })) };
     const sale = state.sales[key];
-    if (sale) state.sales[key] = { ...sale, erased: true };
+    if (sale) state.sales[key] = { ...sale, kept: sale.rule !== null };
   }
 }
 

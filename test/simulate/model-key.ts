@@ -22,6 +22,7 @@ function composed(state: State): string {
   const { pct, attribution, partners, groups, flows, auto_approve_days, min_payout_cents, months, ended, erased } =
     state;
   const all: unknown[] = [
+    ...[state.payout_currency, state.rates?.of.base, Math.floor((state.rates?.at ?? 0) / 1_000)],
     ...[pct, attribution, auto_approve_days, min_payout_cents, state.default_group],
     ...[partners, groups, months].map((one) => once(one, JSON.stringify)),
     numberOfList(erased.customers, numberOf),
@@ -37,6 +38,11 @@ function composed(state: State): string {
   for (const { slug, currency, amount, status, period_end } of state.payouts) {
     all.push(numberOf(slug), numberOf(currency), amount, numberOf(status), Math.floor(period_end / 1_000));
   }
+  for (const { currency, status, items } of state.files) {
+    all.push(numberOf(currency), numberOf(status));
+    for (const item of items) all.push(item.payout, numberOf(item.status));
+  }
+  for (const [slug, until] of Object.entries(state.held)) all.push(numberOf(slug), Math.floor(until / 1_000));
   for (const [key, judgement] of Object.entries(state.judgements)) all.push(numberOf(key), numberOfObject(judgement));
   // Rows are one set, in any order.
   return `${all.join()}|${state.rows

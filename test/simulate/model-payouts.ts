@@ -1,4 +1,5 @@
 /** Payouts in the model: the rows of a generation, and the effect of a payout's moves on its commissions. */
+import { converted, rateOf, type SourcePart } from "./model-exchange.ts";
 import { settle, sum } from "./model.ts";
 import type { Payout, Row, State } from "./model-state.ts";
 
@@ -42,7 +43,7 @@ function due(state: State, { period_end, isSparing, beside }: Generating): Row[]
     state.payouts.some(
       (one) =>
         one.slug === row.slug &&
-        one.currency === row.currency &&
+        (one.parts ?? [one]).some(({ currency }) => currency === row.currency) &&
         isReleased(one.status) &&
         one.changed >= period_end &&
         row.amount >= 0 &&
@@ -58,17 +59,24 @@ function due(state: State, { period_end, isSparing, beside }: Generating): Row[]
   );
 }
 
+/** The rows of a payout to be made. */
+interface Group {
+  slug: string;
+  currency: string;
+  amount: number;
+  parts: SourcePart[] | null;
+  rows: Row[];
+}
+
 /** Payouts of each partner's payable sum by currency, if it is positive and not below the minimum. */
 export function generate(state: State, input: Generating): void {
   const isSeen = seenBy(state, input);
-  for (const rows of groupsToPay(state, input)) {
-    if (!isSeen(rows)) continue;
-    const { slug, currency } = rows[0]!;
+  for (const group of groupsToPay(state, input)) {
+    if (!isSeen(group)) continue;
+    const { rows, ...payout } = group;
     for (const row of rows) row.payout = state.payouts.length;
     state.payouts.push({
-      slug,
-      currency,
-      amount: sum(rows),
+      ...payout,
       count: rows.length,
       status: "pending",
       period_end: input.period_end,
@@ -78,25 +86,43 @@ export function generate(state: State, input: Generating): void {
 }
 
 /** Whether the run pays a group of rows, by its view before the rest happened. Partners go by age. */
-function seenBy({ partners }: State, input: Generating): (rows: readonly Row[]) => boolean {
+function seenBy({ partners }: State, input: Generating): (group: Group) => boolean {
   const { before = null, isRange = false } = input.beside ?? {};
   if (!before) return () => true;
   const alone = { ...input, beside: undefined };
   const seen = new Set(groupsToPay(before, alone).map(nameOf));
-  if (!isRange) return (rows) => seen.has(nameOf(rows));
+  if (!isRange) return (group) => seen.has(nameOf(group));
   const slugs = Object.keys(partners);
   const upto = Math.max(-1, ...payable(before, alone).map(({ slug }) => slugs.indexOf(slug)));
-  return ([row]) => slugs.indexOf(row!.slug) <= upto;
+  return ({ slug }) => slugs.indexOf(slug) <= upto;
 }
 
-function groupsToPay(state: State, input: Generating): Row[][] {
-  const groups = Map.groupBy(payable(state, input), (row) => nameOf([row]));
-  return [...groups.values()].filter((rows) => {
-    const amount = sum(rows);
-    return (
-      amount > 0 && amount >= leastIn(state, rows[0]!.currency) && state.partners[rows[0]!.slug]!.status !== "invited"
+function groupsToPay(state: State, input: Generating): Group[] {
+  const { payout_currency: to } = state;
+  const priced = payable(state, input).filter(
+    ({ currency }) => to === null || rateOf(state, currency, input.now) !== null,
+  );
+  const groups = Map.groupBy(priced, ({ slug, currency }) => nameOf({ slug, currency: to ?? currency }));
+  return [...groups.values()]
+    .map((rows) => groupOf(state, rows, input.now))
+    .filter(
+      ({ slug, currency, amount }) =>
+        amount > 0 && amount >= leastIn(state, currency) && state.partners[slug]!.status !== "invited",
     );
-  });
+}
+
+function groupOf(state: State, rows: Row[], now: number): Group {
+  const [{ slug, currency: own }] = rows as [Row];
+  const to = state.payout_currency ?? own;
+  const parts = [...Map.groupBy(rows, ({ currency }) => currency)]
+    .map(([currency, some]) => {
+      const [amount, rate] = [sum(some), state.payout_currency === null ? "1" : rateOf(state, currency, now)!];
+      return { currency, amount, rate, converted: converted(amount, rate, currency, to) };
+    })
+    .toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
+  const isPlain = parts.every(({ currency }) => currency === to);
+  const amount = parts.reduce((total, part) => total + part.converted, 0);
+  return { slug, currency: to, amount, parts: isPlain ? null : parts, rows };
 }
 
 /** The same number of major units as in US dollars. */
@@ -104,8 +130,8 @@ function leastIn({ min_payout_cents }: State, currency: string): number {
   return currency.toUpperCase() === "JPY" ? Math.round(min_payout_cents / 100) : min_payout_cents;
 }
 
-function nameOf([row]: readonly Row[]): string {
-  return `${row!.slug} ${row!.currency}`;
+function nameOf({ slug, currency }: Pick<Group, "slug" | "currency">): string {
+  return `${slug} ${currency}`;
 }
 
 /** The past calendar month (OUT-3), once, if a row was approved by the end of the first, or is due by time. */
@@ -127,6 +153,18 @@ export function generateMonth(state: State, now: number, beside: Beside): void {
   generate(state, input);
 }
 
+const BY_TRANSFER: readonly string[] = ["ann", "bob"];
+
+/** Whether a partner is paid by a transfer, and not by a file. */
+export function isByTransfer(slug: string): boolean {
+  return BY_TRANSFER.includes(slug);
+}
+
+/** Whether a partner has a hold of payouts in force. */
+export function isHeld({ held }: State, slug: string, now: number): boolean {
+  return (held[slug] ?? 0) > now;
+}
+
 const MOVES: Record<string, Payout["status"][]> = {
   canceled: ["pending", "failed"],
   paid: ["pending"],
@@ -145,7 +183,9 @@ export function movePayout(
   to: "canceled" | "paid" | "processing" | "returned",
   now: number,
 ): boolean {
-  if (!MOVES[to]!.includes(state.payouts[index]!.status)) return false;
+  const { status, slug } = state.payouts[index]!;
+  const isPaying = to === "paid" || to === "processing";
+  if (!MOVES[to]!.includes(status) || (isPaying && isHeld(state, slug, now))) return false;
   putPayout(state, index, to, now);
   return true;
 }

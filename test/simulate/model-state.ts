@@ -1,4 +1,5 @@
 /** The state of the model: plain data. */
+import type { Exchange, SourcePart } from "./model-exchange.ts";
 import type { Attribution, Purchase, Remembered } from "./model-facts.ts";
 import type { Flow, Place, Rule } from "./model-flows.ts";
 
@@ -39,10 +40,20 @@ export interface Payout {
   slug: string;
   currency: string;
   amount: number;
+  /** The source amounts, sorted by currency; null for a payout as earned. */
+  parts: readonly SourcePart[] | null;
   count: number;
   status: "pending" | "processing" | "paid" | "failed" | "canceled" | "returned";
   period_end: number;
   changed: number;
+}
+
+/** A file by which payouts are paid. */
+export interface PayoutFile {
+  id?: string;
+  currency: string;
+  status: "open" | "paid" | "canceled";
+  items: { payout: number; status: "open" | "paid" | "failed" | "back" }[];
 }
 
 export interface Sale {
@@ -56,8 +67,8 @@ export interface Sale {
   seen: number | null;
   /** When it was made, as far as was known when it was decided. */
   at: number | null;
-  /** The customer is erased: decisions are not made again. */
-  erased: boolean;
+  /** The rule was chosen before the customer was erased: it is not chosen again for this partner. */
+  kept: boolean;
   rule: Rule | null;
   /** The days of the hold. */
   hold: number | null;
@@ -112,7 +123,7 @@ interface Erased {
   addresses: Record<string, number>;
 }
 
-export interface State extends Rules {
+export interface State extends Rules, Exchange {
   min_payout_cents: number;
   /** The group of new partners. */
   default_group: string;
@@ -130,6 +141,9 @@ export interface State extends Rules {
   judgements: Record<string, Judgement>;
   rows: Row[];
   payouts: Payout[];
+  files: PayoutFile[];
+  /** The end of each partner's last hold of payouts. */
+  held: Readonly<Record<string, number>>;
   /** Ends of months for which the cron has generated. */
   months: readonly number[];
 }
@@ -143,5 +157,6 @@ export function copyOf(state: State): State {
     judgements: { ...state.judgements },
     rows: state.rows.map((row) => ({ ...row })),
     payouts: state.payouts.map((payout) => ({ ...payout })),
+    files: state.files.map((file) => ({ ...file, items: file.items.map((item) => ({ ...item })) })),
   };
 }

@@ -11,7 +11,7 @@ import type { Row, Rules, Sale, State, Status } from "./model-state.ts";
 type Decided = ReturnType<typeof decide>["sale"];
 
 const UNHEARD: Sale = {
-  ...{ outcome: null, partner: null, adjusted: 0, heard: null, seen: null, at: null, erased: false },
+  ...{ outcome: null, partner: null, adjusted: 0, heard: null, seen: null, at: null, kept: false },
   ...{ rule: null, hold: null, isSelf: false, place: placeAmong({ at: 0, id: "" }, []) },
 };
 const DAY = 86_400_000;
@@ -23,7 +23,8 @@ export function settle(state: State, key: string, now: number, isRequested = fal
   if (!purchase || purchase.said.length === 0) return;
   const { sale, part } = decide(state, key, purchase, now, isRequested);
   state.sales[key] = sale;
-  const { partner: slug, adjusted: taken, rule, at } = sale;
+  const { partner: slug, adjusted: taken, at } = sale;
+  const rule = sale.outcome === "commission" ? sale.rule : null;
   const { base, currency } = moneyOf(purchase);
   const target = rule ? amountOf(rule, part, { base, taken }) : null;
   if (rule && slug !== null && !state.rows.some((row) => row.sale === key && row.slug === slug)) {
@@ -67,7 +68,7 @@ function decide(state: State, key: string, purchase: Purchase, now: number, isRe
   const email = emailOf(purchase);
   const lines = linesOf(purchase);
   const place = placeOf(state, key);
-  const kept = before.erased && before.partner === slug && before.rule ? before : null;
+  const kept = before.kept && before.partner === slug ? before : null;
   const compared = {
     ...{ txn_amount_cents: money.base, customer_email: email, provider: purchase.provider, ref_source: source },
     ...{ currency: money.currency, product_id: lines && lines.flatMap(({ products }) => products), ...place },
@@ -82,20 +83,22 @@ function decide(state: State, key: string, purchase: Purchase, now: number, isRe
     const admission = isEarning ? "commission" : admitted(state, slug, then, { at, heard, isRequested });
     return admission === "commission" && part <= 0 ? "zero_amount" : admission;
   })();
-  const earns = outcome === "commission" && slug !== null;
-  const { rule, hold } = (earns ? decided : null) ?? { rule: null, hold: null };
-  const isSelf = earns && (kept ? kept.isSelf : email !== null && email === state.partners[slug]!.email);
+  // A payment of which no line earns by its rule has one too.
+  const isRuled = slug !== null && (outcome === "commission" || (outcome === "zero_amount" && money.base > 0));
+  const { rule, hold } = (isRuled ? decided : null) ?? { rule: null, hold: null };
+  const isSelf = isRuled && (kept ? kept.isSelf : email !== null && email === state.partners[slug]!.email);
   const taken = adjusted(purchase, money);
   const facts = { outcome, partner: slug, adjusted: taken, heard, seen: before.seen ?? now, at };
-  return { part, sale: { ...before, ...facts, rule, hold, isSelf, place } };
+  return { part, sale: { ...before, ...facts, rule, hold, isSelf, place, kept: isRuled && kept !== null } };
 }
 
 /** Sets why the rows of a purchase are held, and until when. */
 function review(state: State, key: string, purchase: Purchase, sale: Decided): void {
-  const { partner: slug, adjusted: taken, isSelf, at, seen, hold } = sale;
+  const { partner: slug, adjusted: taken, at, seen } = sale;
+  const earns = sale.outcome === "commission";
   const holds: Record<string, boolean> = {
     disputed: purchase.adjustments.some(({ open }) => open),
-    self_referral: isSelf,
+    self_referral: earns && sale.isSelf,
     mostly_refunded: taken * 2 > moneyOf(purchase).base,
     subscription_canceled: state.ended.includes(`${purchase.provider} ${purchase.subscription}`),
   };
@@ -105,7 +108,7 @@ function review(state: State, key: string, purchase: Purchase, sale: Decided): v
       ...reasons.filter((reason) => row.slug === slug && !row.dismissed.includes(reason)),
       ...row.reasons.filter((reason) => reason === "manual"),
     ];
-    if (row.payout === null) setDates(row, at, seen, row.slug === slug ? hold : null);
+    if (row.payout === null) setDates(row, at, seen, row.slug === slug && earns ? sale.hold : null);
   }
   for (const row of state.rows.filter((one) => one.sale === key && one.kind === "clawback")) {
     if (isFixed(row)) continue;

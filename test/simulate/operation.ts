@@ -1,5 +1,5 @@
 /** An operation: a call of the service, and its meaning to the model. */
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import type { Beside } from "./model-payouts.ts";
 import type { Reply } from "./deployment.ts";
 import type { Vendors } from "./vendors.ts";
@@ -28,6 +28,8 @@ export interface Operation {
   claims?: boolean;
   /** Whether a job continues it: no other operation runs until that is done. */
   goesOn?: boolean;
+  /** Whether it is the only operation of its step. */
+  isAlone?: boolean;
   /** Whether it switches the endpoint. */
   switches?: boolean;
   /** Sent again under the same key it must come to the same. */

@@ -10,7 +10,7 @@ import { approveDue, settle } from "./model.ts";
 import { nextKey, patch, post, type Maker } from "./operation.ts";
 import { comparedIn } from "./operations-rules.ts";
 import { time } from "./played-globals.ts";
-import type { Sold } from "./vendors.ts";
+import type { Sold } from "./sold.ts";
 import { HOOK_URL } from "./world.ts";
 import { copyOf, type State } from "./model-state.ts";
 

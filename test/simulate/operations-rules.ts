@@ -1,11 +1,11 @@
 /** Operations on rules: groups and flows. */
 import type { ConditionField } from "../../src/domain/condition.ts";
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import type { Condition, Flow } from "./model-flows.ts";
 import { changeRules, putPartner } from "./model-rules.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { time } from "./played-globals.ts";
-import { PRODUCTS } from "./vendors.ts";
+import { PRODUCTS } from "./sold.ts";
 import type { World } from "./world.ts";
 import type { State } from "./model-state.ts";
 
@@ -152,7 +152,11 @@ const CONDITIONS: Record<ConditionField, (scene: Scene, chance: Chance) => Condi
       PRODUCTS.map((name) => `PRO_${name}`),
       chance,
     ),
-  payment_number: (_, chance) => ({ field: "payment_number", op: chance.of(ORDER), value: chance.whole(1, 4) }),
+  payment_number: (_, chance) => {
+    const op = chance.of(ORDER);
+    // Payments count from 1: a flow for less than 1 is refused (FLOW-13).
+    return { field: "payment_number", op, value: chance.whole(op === "lt" ? 2 : 1, 4) };
+  },
   months_since_first_payment: (_, chance) => {
     return { field: "months_since_first_payment", op: chance.of(["gte", "lt"] as const), value: chance.whole(1, 3) };
   },
@@ -162,7 +166,7 @@ const CONDITIONS: Record<ConditionField, (scene: Scene, chance: Chance) => Condi
 /** The riskiest are the most frequent. */
 const FIELDS: readonly ConditionField[] = [
   ...(Object.keys(CONDITIONS) as ConditionField[]),
-  ...(["partner_slug", "txn_amount_cents", "payment_number", "payment_number", "new_customer"] as const),
+  ...(["partner_slug", "txn_amount_cents", "payment_number", "payment_number", "new_customer", "product_id"] as const),
 ];
 
 function newFlow(scene: Scene, chance: Chance): Flow {
@@ -179,7 +183,7 @@ function newFlow(scene: Scene, chance: Chance): Flow {
     ...{ name: `flow ${nextKey()}`, type, value: chance.whole(0, 100), priority: chance.whole(0, 3), active: true },
     ...{ conditions, starts, ends, hold: chance.happens(0.3) ? chance.whole(0, 20) : null },
     currency: currency ?? (hasAmount ? "USD" : null),
-    ...(fields.has("product_id") && chance.happens(0.6) ? { counts: conditions } : {}),
+    ...(fields.has("product_id") && chance.happens(0.8) ? { counts: conditions } : {}),
   };
 }
 

@@ -1,14 +1,16 @@
 /** Operations of people, vendors and crons: calls of the service, and their meaning to the model. */
 import { claimsPrograms } from "../../src/providers/registry.ts";
 import type { PartnerRules, ProgramRules } from "../../src/domain/rules.ts";
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import type { Reply } from "./deployment.ts";
 import { setPartnerStatus, waitingFor } from "./model-partners.ts";
-import { generate, generateMonth, isReleased, movePayout, payPayout } from "./model-payouts.ts";
+import { generate, generateMonth, isByTransfer, isReleased, movePayout, payPayout } from "./model-payouts.ts";
 import { changeRules, putPartner } from "./model-rules.ts";
 import { approveDue, flag, judge, settle, sum } from "./model.ts";
 import { nextKey, patch, post, type Maker, type Operation, type Scene } from "./operation.ts";
 import { BESIDE_MAKERS } from "./operations-beside.ts";
+import { EXCHANGE_MAKERS } from "./operations-exchange.ts";
+import { bounce, endFile, FILE_MAKERS, payHeld } from "./operations-files.ts";
 import { comparedIn, moveOf, RULE_MAKERS } from "./operations-rules.ts";
 import { time } from "./played-globals.ts";
 import { LIST_KEYS, VENDOR_KEYS } from "./world.ts";
@@ -178,7 +180,6 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
         ["pay", "processing"],
       ] as const);
   if (verb === "pay" && chance.happens(0.6)) world.upsetVendor(chance);
-  const isOfVendor = slug === "ann" || slug === "bob";
   const place = (of: State) => of.payouts.findIndex((one) => one.id === id);
   const moves: Operation["effects"] = [(state, now) => movePayout(state, place(state), to, now)];
   if (verb === "pay") {
@@ -191,7 +192,7 @@ const movePayouts: Maker = ({ world, state, nearPayout }, chance) => {
     payout: id,
     frees: verb === "cancel" && owing.some((one) => one.id === id),
     ...post(world, `/payouts/${id}/${verb}`, verb === "returned" ? { reason: "closed" } : {}),
-    effects: verb === "pay" && !isOfVendor ? [() => false] : moves,
+    effects: verb === "pay" && !isByTransfer(slug) ? [() => false] : moves,
     sales: heldBy(state, chosen)
       .toSorted((one, other) => one.created - other.created)
       .flatMap(({ sale }) => sale || []),
@@ -247,7 +248,8 @@ const switchPartner: Maker = (scene, chance) => {
   return rules[chance.happens(0.4) ? chance.of(["commission_pct", "group_id"] as const) : "status"]();
 };
 
-const isPaying = ({ state }: Scene) => state.payouts.some(({ status }) => status === "processing");
+const isPaying = ({ state }: Scene) =>
+  state.payouts.some(({ status, slug }) => status === "processing" && isByTransfer(slug));
 
 /** The present payables of partners by currency. */
 function dueNow(state: State): number[] {
@@ -376,6 +378,8 @@ const MAKERS: readonly [Maker, number][] = [
   [consume, 5],
   ...BESIDE_MAKERS,
   ...RULE_MAKERS,
+  ...FILE_MAKERS,
+  ...EXCHANGE_MAKERS,
 ];
 const WEIGHT = MAKERS.reduce((sum, [, weight]) => sum + weight, 0);
 
@@ -389,6 +393,16 @@ export function choose(scene: Scene, chance: Chance): Operation {
   if (dueNow(scene.state).includes(scene.state.min_payout_cents) && chance.happens(0.5)) {
     return makePayouts(scene, chance)!;
   }
+  // A payout that may not be paid now.
+  if (chance.happens(0.3)) {
+    const operation = payHeld(scene, chance);
+    if (operation) return operation;
+  }
+  // Money that was paid by a file comes back.
+  if (chance.happens(0.15)) {
+    const operation = bounce(scene, chance);
+    if (operation) return operation;
+  }
   // Two events of one payment that are settled at the same moment.
   if (scene.vendors.waiting.some(({ sale }) => sale === scene.near) && chance.happens(0.6)) {
     const operation = deliver(scene, chance);
@@ -396,7 +410,9 @@ export function choose(scene: Scene, chance: Chance): Operation {
   }
   // Rows of a canceled payout are generated again during settling.
   if (scene.isFreeing && chance.happens(0.8)) return makePayouts(scene, chance)!;
-  if (scene.nearPayout !== null && chance.happens(0.6)) return movePayouts(scene, chance)!;
+  if (scene.nearPayout !== null && chance.happens(0.6)) {
+    return (chance.happens(0.5) ? endFile(scene, chance) : null) ?? movePayouts(scene, chance)!;
+  }
   for (;;) {
     let at = chance.next() * WEIGHT;
     const [make] = MAKERS.find(([, weight]) => (at -= weight) < 0) ?? MAKERS[0]!;

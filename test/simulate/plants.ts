@@ -135,8 +135,8 @@ export const PLANTS: readonly Plant[] = [
     "u.settled_revision > u.facts_revision)",
   ]),
   plant("payout: exactly the least amount is not paid", "core/payouts/payable.ts", [
-    "when ${sum} < ${minimum(ctx)}",
-    "when ${sum} <= ${minimum(ctx)}",
+    "when ${sum} < ${minimum(ctx, currency)}",
+    "when ${sum} <= ${minimum(ctx, currency)}",
   ]),
   plant("payout: two moves at once both happen", "core/payouts/payouts.ts", [
     "          sql`${payouts.status} = ${literal(before.status)}`,\n          eq(payouts.updated_at, before.updated_at),\n",
@@ -223,7 +223,7 @@ export const PLANTS: readonly Plant[] = [
     "if (source === \"flow\") return sql`decision ->> '$.rate.source' = 'flow'`;",
   ]),
   plant("erasure: a rule is chosen again for an erased customer", "domain/payment.ts", [
-    "recorded && erased ? recordedRule(recorded) : chosenRule(",
+    "recorded && isErased ? recordedRule(recorded) : chosenRule(",
     "chosenRule(",
   ]),
   plant("payouts: what a commission is worth after all waits for the next period", "core/payouts/payable.ts", [
@@ -243,6 +243,10 @@ export const PLANTS: readonly Plant[] = [
     "new_customer: !first || first.partner_id !== null,",
     "new_customer: true,",
   ]),
+  plant("exchange: conversions are cut off", "core/payouts/exchange.ts", [
+    '* ${of("raise")} + ${of("lower")} / 2)',
+    '* ${of("raise")})',
+  ]),
   plant("lines: a credit for an unused period does not count", "domain/lines.ts", [
     "const matching = lines.filter(isMatching);",
     "const matching = lines.filter((line) => line.amount_cents > 0 && isMatching(line));",
@@ -255,6 +259,26 @@ export const PLANTS: readonly Plant[] = [
     "if (ends_at && made >= Date.parse(ends_at))",
     "if (ends_at && made < 0)",
   ]),
+  plant(
+    "files: a payout of a partner with a hold is in one",
+    "core/payouts/exports.ts",
+    ['(row.held ? "held" : null)', "null"],
+    ["failure_message = null,`, unlessHeld: true }", "failure_message = null,` }"],
+  ),
+  plant("files: money that came back is not returned", "core/payouts/results.ts", [
+    'isPaid || payout_status !== "paid" ? unchanged',
+    'isPaid || payout_status !== "returned" ? unchanged',
+  ]),
+  plant("files: a canceled one is paid", "core/payouts/results.ts", [
+    '!isLast ? "open" : isAnyPaid ? "paid" : "canceled"',
+    '!isLast ? "open" : "paid"',
+  ]),
+  plant(
+    "holds: what is marked as paid does not wait",
+    "core/payouts/payouts.ts",
+    ['if (move === "mark_paid") refuseHeld(before);\n', ""],
+    ['{ unlessHeld: move === "mark_paid" }', "{ unlessHeld: false }"],
+  ),
 ];
 
 /** Mistakes in the reading of vendors' events, which `simulate:stories` must find. */

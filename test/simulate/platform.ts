@@ -3,9 +3,9 @@
  * `stand-in.test.ts` compares with D1. Rate limits are not bound, and no alarm rings.
  */
 import { expect, inject } from "vitest";
-import { addByteReader } from "./byte-reader.ts";
-import { PlayedObjects } from "./click-objects.ts";
-import { PlayedDatabase } from "./database.ts";
+import { addByteReader } from "../../src/dev/stand-in/byte-reader.ts";
+import { PlayedObjects } from "../../src/dev/stand-in/click-objects.ts";
+import { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import { migrations } from "./deployment.ts";
 
 declare module "vitest" {

@@ -1,8 +1,8 @@
 /** Time, chance and cryptography of a simulated run, independent of the machine and its clock. */
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
-import { Chance } from "../faults/random.ts";
-import { addByteReader } from "./byte-reader.ts";
-import type { Played } from "./database.ts";
+import { Chance } from "../../src/dev/chance.ts";
+import { addByteReader } from "../../src/dev/stand-in/byte-reader.ts";
+import type { Played } from "../../src/dev/stand-in/database.ts";
 
 const REAL = { Date, setImmediate };
 

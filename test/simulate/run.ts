@@ -1,8 +1,9 @@
 /** One simulated run: steps from a seed, each compared with the model. */
 import { MAX_DELIVERY_ATTEMPTS } from "../../src/domain/delivery.ts";
-import { Chance } from "../faults/random.ts";
+import { Chance } from "../../src/dev/chance.ts";
 import type { Versions } from "./bundle.ts";
-import type { Call } from "./database.ts";
+import type { Call } from "../../src/dev/stand-in/database.ts";
+import { openFiles } from "./compare-files.ts";
 import { differences, follow, lawsOf, readShown, sumDifferences } from "./compare.ts";
 import {
   afterCrons,
@@ -130,6 +131,9 @@ class Run {
       partners[slug] = { status, pct, called: slug, group, email };
     }
     for (const cron of ["* * * * *", "17 3 * * *", "23 0 1 * *"]) await this.#do(() => world.cron(cron));
+    const billing = { self_billing: "on", payer_name: "Shop", payer_address: "Here", payer_country: "DE" };
+    // The version before refuses settings that it does not know.
+    await this.#do(async () => void (await world.call("PATCH", "/api/v1/programs/me", billing)));
     const books = {
       purchases: {},
       sales: {},
@@ -140,12 +144,16 @@ class Run {
       judgements: {},
       rows: [],
       payouts: [],
+      files: [],
+      held: {},
     };
     const settings = {
       pct: 20,
       attribution: "last" as const,
       auto_approve_days: null,
       min_payout_cents: 0,
+      payout_currency: null,
+      rates: null,
       groups,
       default_group: group,
       flows: [],
@@ -158,6 +166,8 @@ class Run {
   /** Both accounts of the vendor know the partner's, so that a second transfer would be made. */
   async #onboard(id: string): Promise<void> {
     await this.#do(() => this.#world.call("POST", `/api/v1/partners/${id}/provider-a-account`, {}));
+    // The account is new, but each link to it starts a hold (OUT-24). The version before has no such route.
+    await this.#do(async () => void (await this.#world.call("POST", `/api/v1/partners/${id}/release-hold`)));
     for (const [account, known] of this.#world.vendors[0]!.accounts) {
       known.state = "active";
       this.#world.vendors[1]!.accounts.set(account, known);
@@ -228,8 +238,8 @@ class Run {
       isFreeing: false,
     };
     const operations = [choose(scene, chance)];
-    const { sales, payout = null, frees = false, meets = false, goesOn = false } = operations[0]!;
-    if (goesOn) return operations;
+    const { sales, payout = null, frees = false, meets = false, goesOn, isAlone } = operations[0]!;
+    if (goesOn || isAlone) return operations;
     // Two at once mostly meet on one purchase.
     const second = chanceOf(step, "second");
     if (second?.happens(frees ? 0.8 : meets ? 0.6 : 0.4)) {
@@ -347,12 +357,14 @@ class Run {
     const flows = all<Flow>("select id, name, priority, active from flows order by created_at, id");
     const partners = all<{ slug: string }>("select slug, status, commission_pct as pct from partners order by slug");
     const [settings] = all(
-      `select default_commission_pct as pct, attribution, auto_approve_days, min_payout_cents from programs where id = '${program.id}'`,
+      `select default_commission_pct as pct, attribution, auto_approve_days, min_payout_cents, payout_currency
+        from programs where id = '${program.id}'`,
     );
     const groups = all<{ slug: string }>(
       `select g.slug, g.commission_pct as pct, g.hold_days as hold, g.id = p.default_group_id as isDefault
         from groups g join programs p on p.id = g.program_id where p.id = '${program.id}' order by g.slug`,
     );
+    const filesOf = openFiles(database, program.id, this.#ids);
     const real = JSON.stringify([[...stored].toSorted(), months.length, flows, partners, settings, groups]);
     return (state) => {
       for (const flow of state.flows) {
@@ -371,6 +383,7 @@ class Run {
           attribution: state.attribution,
           auto_approve_days: state.auto_approve_days,
           min_payout_cents: state.min_payout_cents,
+          payout_currency: state.payout_currency,
         },
         groupsOf(state)
           .toSorted()
@@ -379,7 +392,8 @@ class Run {
             return { slug, pct, hold, isDefault: Number(slug === state.default_group) };
           }),
       ]);
-      return reported === real ? [] : [`stored: ${real}`, `not stored: ${reported}`];
+      const found = reported === real ? [] : [`stored: ${real}`, `not stored: ${reported}`];
+      return [...found, ...filesOf(state)];
     };
   }
 

@@ -7,9 +7,12 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { ROOT } from "../../src/dev/root.ts";
-import type { Call } from "./database.ts";
+import type { Recorded } from "./record.ts";
 
 const MIGRATIONS = join(ROOT, "migrations");
+/** The clock of the triggers, and its place in the replay. */
+const CLOCK = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+const RECORDED_CLOCK = "(select now from recorded_clock)";
 
 /** The answer of `replay`, in words. */
 interface Replayed {
@@ -22,7 +25,7 @@ describe("the stand-in for D1", () => {
     const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, "test", "simulate", "record.ts")], {
       maxBuffer: 2 ** 30,
     });
-    const calls = JSON.parse(stdout) as Call[];
+    const calls = JSON.parse(stdout) as Recorded[];
     const script = `${replay.toString()}
       export default { fetch: async (request, { DB }) => Response.json(await replay(DB, await request.json())) };`;
     const miniflare = new Miniflare(
@@ -34,8 +37,9 @@ describe("the stand-in for D1", () => {
     try {
       const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith(".sql")).toSorted();
       const database = await miniflare.getD1Database("DB");
+      await database.batch([database.prepare("create table recorded_clock (id integer primary key, now text)")]);
       for (const name of names) {
-        const text = await readFile(join(MIGRATIONS, name), "utf8");
+        const text = (await readFile(join(MIGRATIONS, name), "utf8")).replaceAll(CLOCK, RECORDED_CLOCK);
         await database.batch(text.split("--> statement-breakpoint").map((sql) => database.prepare(sql)));
       }
       const init = { method: "POST", body: JSON.stringify(calls) };
@@ -55,7 +59,7 @@ interface Database {
 }
 
 /** Asks D1 the same; runs inside its runtime, so it refers to no outer name. */
-async function replay(database: Database, calls: Call[]): Promise<Replayed> {
+async function replay(database: Database, calls: Recorded[]): Promise<Replayed> {
   /** Ids that the database mints itself, by chance: the stand-in's, and D1's at the same place. */
   const minted = new Map<string, string>();
   const MINTED = /(?:dlv|ent|mail)_[0-9a-z]{26}/g;
@@ -64,13 +68,14 @@ async function replay(database: Database, calls: Call[]): Promise<Replayed> {
   const kindOf = (message: string) => /(UNIQUE|CHECK) constraint failed: [^:]*/.exec(message)?.[0] ?? message;
   const differences: string[] = [];
   let refused = 0;
-  for (const { statements, rows, error } of calls) {
+  for (const { statements, rows, error, now } of calls) {
     // Drawn by chance, and part of no id.
     if (statements.some(({ sql }) => sql.includes("order by random()"))) continue;
     const what = statements.map(({ sql }) => sql).join("; ");
     const bound = statements.map(({ sql, values }) =>
       database.prepare(sql).bind(...(JSON.parse(here(values)) as unknown[])),
     );
+    await database.batch([database.prepare("insert or replace into recorded_clock values (1, ?)").bind(now)]);
     try {
       const answers = (await database.batch(bound)).map(({ results }) => results);
       const theirs = JSON.stringify(answers).match(MINTED) ?? [];

@@ -1,4 +1,4 @@
-import { Chance } from "../faults/random.ts";
+import { Chance } from "../../src/dev/chance.ts";
 
 /** The parts of a step beside its operation. Each has its own chance, so that one can be left out alone. */
 export const PARTS = ["renewal", "happening", "second", "visits", "faults", "crash", "again", "eviction"] as const;

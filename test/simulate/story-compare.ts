@@ -41,6 +41,7 @@ export async function differencesOf(
     ...compared("journal", perPartner, sums(look<Sum>(ENTRIES).map(entryOf))),
     ...compared("statistics", perPartner, await statistics(world)),
     ...codesCompared(paid, look<CodeSums>(BY_CODE)),
+    ...salesCompared(paid, look<SaleSums>(BY_PARTNER), look<SaleSums>(BY_DAY)),
     ...stateCompared(paid, look<Open>(OPEN), own, approved_until),
     ...(await reconciled(world)),
   ];
@@ -78,6 +79,19 @@ interface CodeSums {
   sales: number;
   revenue: number;
   earned: number;
+}
+
+/** The kept sales and revenue of each partner, and the revenue of all days. */
+const BY_PARTNER = `select r.slug, s.currency, s.sales, s.revenue_cents as revenue
+  from partner_sales s join partners r on r.id = s.partner_id`;
+const BY_DAY = `select r.slug, e.currency, 0 as sales, sum(e.revenue_cents) as revenue
+  from earning_days e join partners r on r.id = e.partner_id group by 1, 2`;
+
+interface SaleSums {
+  slug: string;
+  currency: string;
+  sales: number;
+  revenue: number;
 }
 
 /** Sales that are in no payout. */
@@ -139,6 +153,20 @@ function codesCompared(paid: ReadonlyMap<string, Paid>, found: readonly CodeSums
 
 const partsOf = (name: string, sums: Pick<CodeSums, "sales" | "revenue" | "earned">) =>
   (["sales", "revenue", "earned"] as const).map((what) => [`${name}: ${what}`, sums[what]] as const);
+
+/** Sales and revenue of each partner, and the same revenue in the sums by day. */
+function salesCompared(paid: ReadonlyMap<string, Paid>, kept: readonly SaleSums[], daily: readonly SaleSums[]) {
+  const sold = [...paid.values()].filter(({ outcome }) => outcome === "commission");
+  const count = sold.map(({ partner, currency }) => [`${partner} ${currency}`, 1] as const);
+  const revenue = sums(sold.map((one) => [`${one.partner} ${one.currency}`, one.revenue] as const));
+  const revenueOf = (rows: readonly SaleSums[]) =>
+    sums(rows.map((row) => [`${row.slug} ${row.currency}`, row.revenue]));
+  return [
+    ...compared("sales", sums(count), sums(kept.map(({ slug, currency, sales }) => [`${slug} ${currency}`, sales]))),
+    ...compared("revenue", revenue, revenueOf(kept)),
+    ...compared("revenue by day", revenue, revenueOf(daily)),
+  ];
+}
 
 /** The reason that holds each sale outside of payouts, or that it approves itself in time. */
 function stateCompared(

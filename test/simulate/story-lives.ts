@@ -1,6 +1,6 @@
 /** A generator of customers: their purchases from trial to end, their provider, and the partner's link. */
 import { byVendor, type ListedProvider } from "../../src/providers/registry.ts";
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import type { Bought, Chapter, Lead, Life } from "../support/money-life.ts";
 import { CODES, PARTNERS } from "./story-program.ts";
 

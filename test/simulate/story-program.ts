@@ -1,6 +1,6 @@
 /** The program of a story: its partners, and its owner's changes in 18 months, as API calls and in the model. */
-import type { Chance } from "../faults/random.ts";
-import type { ModelCode, ModelFlow, ModelPartner, ModelProgram } from "../support/money-model.ts";
+import type { Chance } from "../../src/dev/chance.ts";
+import type { ModelCode, ModelFlow, ModelGroup, ModelPartner, ModelProgram } from "../support/money-model.ts";
 import { VENDOR_NAMES, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
 
 const DAY = 86_400;
@@ -15,6 +15,10 @@ export const PARTNERS: readonly ModelPartner[] = [
   { slug: "ivy", status: "invited", commission_pct: null },
   { slug: "dan", status: "deactivated", commission_pct: 50 },
 ];
+export const GROUPS: readonly ModelGroup[] = [
+  { slug: "creators", commission_pct: 40 },
+  { slug: "agencies", commission_pct: null },
+];
 export const DEFAULT_PCT = 20;
 
 export const emailOf = (slug: string) => `${slug.toLowerCase()}@partners.example`;
@@ -23,6 +27,8 @@ export const emailOf = (slug: string) => `${slug.toLowerCase()}@partners.example
 export type Change =
   | { do: "default rate"; pct: number }
   | { do: "rate"; slug: string; pct: number | null }
+  | { do: "group's rate"; group: string; pct: number | null }
+  | { do: "move"; slug: string; group: string }
   | { do: "flow"; name: string; flow: ModelFlow }
   | { do: "end of flow"; name: string }
   | ({ do: "code"; by_id: boolean; provider: ListedVendor } & Omit<ModelCode, "since">);
@@ -44,7 +50,7 @@ export function changesOf(chance: Chance, from: number, days: number): Changed[]
   const flows: string[] = [];
   const rules = [...new Set(nights)]
     .toSorted((a, b) => a - b)
-    .map((night) => ({ at: from + night * DAY, change: changeOf(chance, flows) }));
+    .map((night) => ({ at: from + night * DAY, change: changeOf(chance, flows, from + night * DAY) }));
   return [...rules, ...codesGiven(chance, from, days)].toSorted((a, b) => a.at - b.at);
 }
 
@@ -67,24 +73,28 @@ function codesGiven(chance: Chance, from: number, days: number): Changed[] {
 
 const slugAt = (place: number) => PARTNERS[place % PARTNERS.length]!.slug;
 
-function changeOf(chance: Chance, flows: string[]): Change {
+function changeOf(chance: Chance, flows: string[], at: number): Change {
   const roll = chance.next();
-  if (roll < 0.2) return { do: "default rate", pct: chance.of([10, 15, 20, 25, 33.3333]) };
-  if (roll < 0.5) {
-    const pct = chance.of([null, 5, 17.5, 33.3333, 50]);
-    return { do: "rate", slug: chance.of(PARTNERS).slug, pct };
+  if (roll < 0.15) return { do: "default rate", pct: chance.of([10, 15, 20, 25, 33.3333]) };
+  const pct = chance.of([null, 5, 17.5, 33.3333, 50]);
+  if (roll < 0.25) return { do: "group's rate", group: chance.of(GROUPS).slug, pct };
+  if (roll < 0.4) {
+    const group = chance.of(["default", ...GROUPS.map(({ slug }) => slug)]);
+    return { do: "move", slug: chance.of(PARTNERS).slug, group };
   }
+  if (roll < 0.55) return { do: "rate", slug: chance.of(PARTNERS).slug, pct };
   if (roll < 0.75 || flows.length === 0) {
     const name = `flow ${flows.length}`;
     flows.push(name);
     const action_type = chance.of(["percentage", "flat"] as const);
     const provider = chance.of<ListedProvider | null>(["provider_a", "provider_b", "api", null]);
     const above = chance.of([0, 400, 20_000, 100_000]);
-    return {
-      do: "flow",
-      name,
-      flow: { action_type, action_value: chance.whole(0, 100), priority: chance.whole(0, 2), above, provider },
-    };
+    const group = chance.of([null, null, "default", ...GROUPS.map(({ slug }) => slug)]);
+    const from = chance.happens(0.3) ? at + chance.whole(1, 40) * DAY : null;
+    const until = chance.happens(0.3) ? (from ?? at) + chance.whole(5, 90) * DAY : null;
+    const priority = chance.whole(0, 2);
+    const limits = { above, provider, group, from, until };
+    return { do: "flow", name, flow: { action_type, action_value: chance.whole(0, 100), priority, ...limits } };
   }
   return { do: "end of flow", name: chance.of(flows) };
 }
@@ -92,16 +102,20 @@ function changeOf(chance: Chance, flows: string[]): Change {
 /** The program as it is at a second; of codes all that will ever be. */
 export function programAt(changes: readonly Changed[], settings: Settings, at: number): ModelProgram {
   const partners = PARTNERS.map((partner) => ({ ...partner }));
+  const groups = GROUPS.map((group) => ({ ...group }));
   const flows = new Map<string, ModelFlow>();
   let default_pct = DEFAULT_PCT;
   for (const { change } of changes.filter((one) => one.at <= at)) {
     if (change.do === "default rate") default_pct = change.pct;
     else if (change.do === "rate") partners.find(({ slug }) => slug === change.slug)!.commission_pct = change.pct;
+    else if (change.do === "group's rate")
+      groups.find(({ slug }) => slug === change.group)!.commission_pct = change.pct;
+    else if (change.do === "move") partners.find(({ slug }) => slug === change.slug)!.group = change.group;
     else if (change.do === "flow") flows.set(change.name, change.flow);
     else if (change.do === "end of flow") flows.delete(change.name);
   }
   const codes = changes.flatMap(({ at: since, change }) => (change.do === "code" ? [{ ...change, since }] : []));
-  return { partners, flows: [...flows.values()], codes, default_pct, ...settings };
+  return { partners, groups, flows: [...flows.values()], codes, default_pct, ...settings };
 }
 
 export type Settings = Required<Pick<ModelProgram, "attribution" | "code_precedence">>;

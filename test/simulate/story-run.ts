@@ -1,5 +1,5 @@
 /** One story: customers' lives as the vendors report them, out of order and with losses, and the resulting ledger. */
-import { Chance } from "../faults/random.ts";
+import { Chance } from "../../src/dev/chance.ts";
 import { discountEventB, promotionCodeEvent } from "../support/code-events.ts";
 import { happenedAt, PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
 import { expectedOf } from "../support/money-model.ts";
@@ -19,6 +19,7 @@ import {
   CODES,
   DEFAULT_PCT,
   emailOf,
+  GROUPS,
   PARTNERS,
   programAt,
   type Change,
@@ -86,6 +87,7 @@ class Story {
   readonly #changes: Changed[];
   readonly #lives: CustomerLife[];
   readonly #ids: Record<string, string> = {};
+  readonly #groups: Record<string, string> = {};
   readonly #flows = new Map<string, string>();
   readonly #paid = new Map<string, Paid>();
   readonly #tests = new Set<string>();
@@ -155,6 +157,13 @@ class Story {
       ...this.#settings,
     };
     await world.open(settings);
+    const groups = await world.ask("GET", "/api/v1/groups");
+    for (const { slug, id } of groups["data"] as { slug: string; id: string }[]) this.#groups[slug] = id;
+    for (const group of GROUPS) {
+      this.#groups[group.slug] = String(
+        (await world.ask("POST", "/api/v1/groups", { name: group.slug, ...group }))["id"],
+      );
+    }
     for (const { slug, status, commission_pct } of PARTNERS) {
       const email = emailOf(slug);
       const input = { slug, email, commission_pct, payout_method: "wallet", payout_email: email };
@@ -237,13 +246,20 @@ class Story {
       await world.ask("PATCH", "/api/v1/programs/me", { default_commission_pct: change.pct });
     } else if (change.do === "rate") {
       await world.ask("PATCH", `/api/v1/partners/${this.#ids[change.slug]}`, { commission_pct: change.pct });
+    } else if (change.do === "group's rate") {
+      await world.ask("PATCH", `/api/v1/groups/${this.#groups[change.group]}`, { commission_pct: change.pct });
+    } else if (change.do === "move") {
+      const path = `/api/v1/partners/${this.#ids[change.slug]}`;
+      await world.ask("PATCH", path, { group_id: this.#groups[change.group] });
     } else if (change.do === "flow") {
-      const { above, provider, ...rule } = change.flow;
+      const { above, provider, group = null, from = null, until = null, ...rule } = change.flow;
       const conditions = [
         { field: "txn_amount_cents", op: "gt", value: above },
         ...(provider === null ? [] : [{ field: "provider", op: "eq", value: provider }]),
+        ...(group === null ? [] : [{ field: "partner_group", op: "eq", value: group }]),
       ];
-      const made = await world.ask("POST", "/api/v1/flows", { name: change.name, ...rule, conditions });
+      const limits = { starts_at: timeOf(from), ends_at: timeOf(until) };
+      const made = await world.ask("POST", "/api/v1/flows", { name: change.name, ...rule, ...limits, conditions });
       this.#flows.set(change.name, String(made["id"]));
     } else if (change.do === "code") {
       const { code, provider, slug, by_id } = change;
@@ -328,6 +344,8 @@ class Story {
     };
   }
 }
+
+const timeOf = (second: number | null) => (second === null ? null : new Date(second * 1_000).toISOString());
 
 /** Each vendor's reports of its codes, before the first sale. */
 function codeEvents(): Event[] {

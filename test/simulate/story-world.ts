@@ -1,7 +1,7 @@
 /** The deployment of a story: every call is carried out at once, and the vendors' lists of events are there. */
 import { LIST_KEYS, LIST_URLS, openEventLists } from "../support/event-lists.ts";
 import type { Service } from "./bundle.ts";
-import { PlayedDatabase } from "./database.ts";
+import { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import { ADMIN_TOKEN, Deployment, migrations, SIGNING_SECRETS, VARIABLES, type Reply } from "./deployment.ts";
 import { breathe, played, restart, time } from "./played-globals.ts";
 

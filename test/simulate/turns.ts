@@ -1,5 +1,5 @@
 /** Schedules every call that leaves the service, and its faults: each waits here for its turn. */
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import { breathe, breatheLightly, time } from "./played-globals.ts";
 
 /** The fates of a call: it fails before or after it runs, or it runs without an answer. */

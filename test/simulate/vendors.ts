@@ -3,7 +3,7 @@
  * order.
  */
 import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
-import type { Chance } from "../faults/random.ts";
+import type { Chance } from "../../src/dev/chance.ts";
 import {
   bodyOfA,
   chargeRefunded,
@@ -22,6 +22,7 @@ import { customerOf, keptAddress } from "./model-erasure.ts";
 import { settle } from "./model.ts";
 import { time } from "./played-globals.ts";
 import type { State } from "./model-state.ts";
+import { linesOf, type Sold } from "./sold.ts";
 
 export interface VendorEvent {
   id: string;
@@ -34,24 +35,6 @@ export interface VendorEvent {
   learn: (state: State, now: number) => void;
 }
 
-export interface Sold {
-  key: string;
-  provider: ListedVendor;
-  customer: string;
-  subscription: string | null;
-  email: string | null;
-  gross: number;
-  tax: number;
-  /** Net of tax; a negative one is a credit for an unused period. */
-  lines: { products: string[]; amount: number }[];
-  currency: string;
-  payment_intent: string;
-  charge: string;
-  refunded: number;
-  adjustments: { id: string; amount: number; status: string }[];
-  dispute: { id: string; amount: number } | null;
-}
-
 const REFS = ["ann", "ann", "ANN", "bob", "bob", "cara", "ivy", "dan", "nobody", null, null];
 /** How often each is bought from, in 20. */
 const SHARES: Record<ListedVendor, number> = { provider_a: 13, provider_b: 7 };
@@ -59,18 +42,6 @@ const SELLERS = VENDOR_NAMES.flatMap((name) => Array.from({ length: SHARES[name]
 const CURRENCIES = ["usd", "usd", "usd", "eur", "jpy"];
 /** An invoice may have an earlier payment time than the session of the same payment. */
 const PAID_BEFORE = 1_800_000;
-
-export const PRODUCTS = ["pro", "lite", "extra"] as const;
-
-/** The lines of an amount, of a product and a price each; sometimes a credit is among them. */
-function linesOf(chance: Chance, net: number): Sold["lines"] {
-  const first = chance.happens(0.4) ? net : chance.whole(1, chance.happens(0.3) ? 2 * net : net);
-  const amounts = first === net ? [net] : [first, net - first];
-  return amounts.map((amount) => {
-    const name = chance.of(PRODUCTS);
-    return { products: [`pro_${name}`, `pri_${name}`], amount };
-  });
-}
 
 /** Its id in the form of the provider's: an import reads whose it is from that. */
 function customerAt(provider: ListedVendor, n: number): string {

@@ -1,6 +1,6 @@
 /** Visitors of partners' links, and the expected log and counts under any fault. */
-import type { Chance } from "../faults/random.ts";
-import type { PlayedDatabase } from "./database.ts";
+import type { Chance } from "../../src/dev/chance.ts";
+import type { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import { FIRST_SLUG } from "./history.ts";
 import { time } from "./played-globals.ts";
 import type { Reply } from "./deployment.ts";

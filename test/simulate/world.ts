@@ -9,10 +9,10 @@ import {
   type Fault as VendorFault,
   type VendorApi,
 } from "../support/provider-a-api.ts";
-import { Chance } from "../faults/random.ts";
+import { Chance } from "../../src/dev/chance.ts";
 import type { Versions } from "./bundle.ts";
-import { PlayedObjects } from "./click-objects.ts";
-import { PlayedDatabase } from "./database.ts";
+import { PlayedObjects } from "../../src/dev/stand-in/click-objects.ts";
+import { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import {
   ADMIN_TOKEN,
   Deployment,
@@ -160,7 +160,8 @@ export class World extends Deployment {
       const key = request.headers.get("authorization")?.replace("Bearer ", "");
       const vendor = this.vendors[VENDOR_KEYS.findIndex((one) => one === key)]!;
       vendor.now = time.now;
-      vendor.faults.push(this.#faultOf(request));
+      const isBalance = new URL(request.url).pathname === "/v1/balance";
+      (isBalance ? vendor.balanceFaults : vendor.faults).push(this.#faultOf(request));
       return vendor.fetch(input, init);
     };
   }
@@ -290,11 +291,17 @@ export class World extends Deployment {
       this.#mood = { look: null, calls };
     }
     if (chance.happens(0.25)) for (const vendor of this.vendors) vendor.keys.clear();
+    if (chance.happens(0.15)) {
+      for (const vendor of this.vendors) for (const currency of ["usd", "eur", "jpy"]) vendor.balance.set(currency, 1);
+    }
   }
 
   calmVendor(): void {
     this.#mood = { look: null, calls: [] };
-    for (const [i, vendor] of this.vendors.entries()) vendor.keys.add(VENDOR_KEYS[i]!);
+    for (const [i, vendor] of this.vendors.entries()) {
+      vendor.keys.add(VENDOR_KEYS[i]!);
+      vendor.balance.clear();
+    }
   }
 
   #faultOf({ method }: Request): VendorFault | null {

@@ -33,8 +33,10 @@ const KEPT = {
   days: "select list, day, state, count from list_days where program_id = ?1 and count <> 0 and state <> 'merged'",
   balances: `select partner_id, currency, account, amount_cents, commissions from balances
     where program_id = ?1 and (amount_cents <> 0 or commissions <> 0)`,
-  earned: `select day, partner_id, currency, commissions, amount_cents as amount from earning_days
-    where program_id = ?1 and (commissions <> 0 or amount_cents <> 0)`,
+  earned: `select day, partner_id, currency, commissions, amount_cents as amount, revenue_cents as revenue
+    from earning_days where program_id = ?1 and (commissions <> 0 or amount_cents <> 0 or revenue_cents <> 0)`,
+  partner_sales: `select partner_id, currency, sales, revenue_cents as revenue from partner_sales
+    where program_id = ?1 and (sales <> 0 or revenue_cents <> 0)`,
   codes: `select d.day, d.partner_id, k.code, d.currency, d.sales, d.revenue_cents as revenue, d.earned_cents as earned
     from code_days d join partner_codes k on k.id = d.code_id where d.program_id = ?1
       and (d.sales <> 0 or d.revenue_cents <> 0 or d.earned_cents <> 0)`,

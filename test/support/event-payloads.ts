@@ -20,7 +20,7 @@ import { CHECKS } from "../../src/domain/reconciliation.ts";
 import { REFUSAL_REASONS } from "../../src/domain/refusal.ts";
 import { SCOPES } from "../../src/domain/scope.ts";
 import { shows } from "../../src/http/openapi/fields.ts";
-import { bag, cents, currencyCode, idOf } from "../../src/resources/output.ts";
+import { bag, cents, currencyCode, idOf, timestamp } from "../../src/resources/output.ts";
 
 const commission = {
   commission_id: idOf("commission"),
@@ -135,7 +135,14 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
   "partner.updated": of<"partner.updated">()({ ...partner, ...imported, ...applied }),
   "partner.deleted": of<"partner.deleted">()(partner),
   "partner.invited": of<"partner.invited">()(partner),
+  "partner.hold_released": of<"partner.hold_released">()({
+    partner_id: idOf("partner"),
+    slug: z.string(),
+    held_until: timestamp,
+  }),
   "payout_details.read": of<"payout_details.read">()({ partner_id: z.string() }),
+  "payout_details.asked": of<"payout_details.asked">()({ partner_id: idOf("partner") }),
+  "tax_data.read": of<"tax_data.read">()({ partner_id: z.string(), payout_id: z.exactOptional(z.string()) }),
   "applications.received": of<"applications.received">()(application),
   "applications.approved": of<"applications.approved">()(application),
   "applications.declined": of<"applications.declined">()(application),
@@ -156,6 +163,7 @@ export const EVENT_PAYLOADS: { [T in CatalogueType]: z.ZodType<EventPayloads[T]>
     currency: z.string().nullable(),
     count: z.int(),
   }),
+  "exchange_rates.updated": of<"exchange_rates.updated">()({ program_id: idOf("program"), base: z.string() }),
   "list.exported": of<"list.exported">()({ list: z.string(), count: z.int() }),
   ...ofProviders(),
   "webhook.refused": of<"webhook.refused">()({

@@ -18,6 +18,7 @@ import { sendA, sendB } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
 import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
+import { changeOwnDetails } from "./own-change.ts";
 import { openVendor } from "./provider-a-api.ts";
 import { sessionCompleted } from "./provider-a.ts";
 import { transactionCompleted } from "./provider-b.ts";
@@ -51,6 +52,7 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   },
   "partner.updated": ({ patch, partner }) =>
     patch(`/partners/${partner.id}`, { payout_email: "walter@example.com", first_name: "Wanda" }),
+  "partner.hold_released": ({ program, partner }) => program.api("POST", `/api/v1/partners/${partner.id}/release-hold`),
   "partner.deleted": async ({ program }) => {
     const gone = await makePartner(program);
     await program.api("DELETE", `/api/v1/partners/${gone.id}`);
@@ -147,7 +149,14 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     program.api("POST", `/api/v1/claims/${await openClaim(program)}/decline`, { note: "no" }),
   "payout.generated": ({ program }) => program.api("POST", "/api/v1/payouts/generate", {}),
   "payout_details.read": ({ program, partner }) => program.api("GET", `/api/v1/partners/${partner.id}/payout-details`),
+  "payout_details.asked": async ({ program }) => {
+    const { id } = await makePartner(program);
+    await program.api("POST", "/api/v1/partners/ask-payout-details", { ids: [id] });
+  },
+  "tax_data.read": ({ program, partner }) => program.api("GET", `/api/v1/partners/${partner.id}/tax-data`),
   "payout.exported": ({ program }) => program.api("GET", "/api/v1/payouts/export.csv?status=pending"),
+  "exchange_rates.updated": ({ program }) =>
+    program.api("PUT", "/api/v1/rates", { base: "EUR", rates: { USD: 1.0853 } }),
   "list.exported": async ({ program }) => (await signInOwner(program)).get("/dashboard/partners/list.csv"),
   "payout.paid": async ({ program }) =>
     program.api("POST", `/api/v1/payouts/${await pendingPayout(program)}/mark-paid`, { reference: "bank 1" }),
@@ -167,9 +176,8 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
   },
   "member.changed": ({ patch, member_id }) => patch(`/members/${member_id}`, { role: "finance" }),
   "member.removed": ({ program, member_id }) => program.api("DELETE", `/api/v1/members/${member_id}`),
-  "partner.signed_in": async ({ partner }) => {
-    const portal = await signInPartner(partner.email);
-    await send(portal, "/portal/details", { payout_method: "wallet", payout_email: "zoe@example.com" });
+  "partner.signed_in": async ({ program, partner }) => {
+    await changeOwnDetails(program, partner.email, { payout_method: "wallet", payout_email: "zoe@example.com" });
   },
   "member.signed_in": ({ program }) => signInOwner(program),
   "portal_link.created": ({ program, partner }) => program.api("POST", `/api/v1/partners/${partner.id}/portal-links`),

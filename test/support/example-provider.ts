@@ -84,6 +84,7 @@ export const providerExample = {
       label: (name: string) => `Signing secret of ${name}`,
       hint: (name: string) => `${name} shows it once.`,
       removed: "The example is refused then.",
+      begins: ["example_"],
     },
   },
   wanted_events: {

@@ -38,6 +38,30 @@ export async function programWith(...slugs: string[]): Promise<TestProgram> {
   return program;
 }
 
+export interface Listed {
+  id: string;
+  email: string;
+  slug: string;
+  status: string;
+  first_name: string | null;
+  last_name: string | null;
+  commission_pct: number | null;
+  payout_method: string | null;
+  payout_email: string | null;
+  created_at: string;
+}
+
+/** The program's partners, by their addresses. */
+export async function partnersOf(program: TestProgram): Promise<Listed[]> {
+  const { body } = await program.api<{ data: Listed[] }>("GET", "/api/v1/partners?per_page=100");
+  return body.data.toSorted((a, b) => a.email.localeCompare(b.email));
+}
+
+/** The number of the program's events of a type. */
+export async function eventsOf(program: TestProgram, type: string): Promise<number> {
+  return (await program.api<{ total: number }>("GET", `/api/v1/events?type=${type}`)).body.total;
+}
+
 export function countsOf({ added, completed, unchanged, left_out, refused }: ImportReply): number[] {
   return [added, completed, unchanged, left_out, refused];
 }

@@ -6,6 +6,7 @@ import { programIdOn } from "../../src/domain/shard.ts";
 import { ID_PREFIXES, firstIdAt, type IdKind } from "../../src/lib/id.ts";
 import { DAY, HOUR, iso } from "../../src/lib/time.ts";
 import { STORAGE_TRIALS } from "./job-trials-storage.ts";
+import { VENDOR_TRIALS } from "./job-trials-vendors.ts";
 import type { Trial } from "./trial.ts";
 
 /** The first of a month: monthly work is due on that day too. */
@@ -95,6 +96,7 @@ const MANY = "more than one step takes; a step of more rows costs no more than o
 
 export const TRIALS: Record<JobName, Trial> = {
   ...STORAGE_TRIALS,
+  ...VENDOR_TRIALS,
   "wake due deliveries": {
     most: 100_000,
     seed: [ENDPOINTS, deliveries("pending", START - HOUR, AT)],
@@ -182,16 +184,6 @@ export const TRIALS: Record<JobName, Trial> = {
     left: noted("payments", "settled_revision < facts_revision"),
     fails: { at: "before update on payments", row: "new" },
     runs: { 1: 14, 32: 14 },
-  },
-  "read the providers' events": {
-    calls: true,
-    most: 1,
-    why: "the rest is at the vendor: each page is a call, each event of it a step of its own",
-    seed: [],
-    hasKeys: true,
-    left: noted("provider_connections", "reading is null"),
-    fails: { at: "before update on provider_connections", row: "new" },
-    runs: { 1: 8, 32: 10 },
   },
   "reconcile open transfers": {
     calls: true,

@@ -62,8 +62,9 @@ export async function makeWorldProgram(
   worldFlows: readonly WorldFlow[],
   fields: ProgramFields = {},
 ): Promise<TestProgram> {
-  const payments_compared = Math.max(0, ...worldFlows.map(({ conditions }) => paymentsCompared(conditions)));
-  const program = await makeProgram({ ...fields, payments_compared });
+  const { payments_compared: least = 0, ...others } = fields;
+  const payments_compared = Math.max(least, ...worldFlows.map(({ conditions }) => paymentsCompared(conditions)));
+  const program = await makeProgram({ ...others, payments_compared });
   const { db } = testContext();
   const now = T0 * 1_000;
   const rows = WORLD_PARTNERS.map((partner, i) => {

@@ -6,9 +6,11 @@ import { eq, sql } from "drizzle-orm";
 import { settleUnsettled } from "../../src/core/ledger/settle.ts";
 import type { Bindings } from "../../src/env.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
+import { REVENUE_DIFFERENCES } from "./by-revenue.ts";
 import { call, programContext, TEST_SECRETS, type Reply, type TestProgram } from "./program.ts";
 import { bodyOfA, type EventA } from "./provider-a.ts";
 import { bodyOfB, type EventB } from "./provider-b.ts";
+import { all } from "./rows.ts";
 import { signed } from "./signed.ts";
 import { callWith } from "./watched-database.ts";
 
@@ -44,8 +46,13 @@ export async function sendBody(
   return bindings ? callWith(bindings, path, init) : call(path, init);
 }
 
-/** Everything the ledger of a program holds, in the order of the vendor's ids. */
+/**
+ * Everything the ledger of a program holds, in the order of the vendor's ids.
+ * @throws if the stored sums of revenue and sales differ from the payments.
+ */
 export async function ledgerOf(program: TestProgram) {
+  const differences = await all<object>(REVENUE_DIFFERENCES, program.id);
+  if (differences.length > 0) throw new Error(`the stored revenue is wrong: ${JSON.stringify(differences)}`);
   const db = openDatabase(env.DB);
   const [paymentRows, commissionRows, countRows, programRows] = await Promise.all([
     db.select().from(payments).where(eq(payments.program_id, program.id)).orderBy(payments.provider_transaction_id),

@@ -1,5 +1,6 @@
 /** Rows of the four lists that are put into the database as they are, and how the lists and their views show them. */
 import { desc, eq } from "drizzle-orm";
+import { selectPayouts } from "../../src/core/payouts/hold.ts";
 import { viewCommission, viewPartner, viewPayment, viewPayout } from "../../src/core/kernel/views.ts";
 import { runBatch } from "../../src/db/client.ts";
 import { commissions, partners, payments, payouts } from "../../src/db/schema.ts";
@@ -42,7 +43,7 @@ export async function viewedRows({ id }: TestProgram, name: ListName): Promise<L
     case "commissions":
       return (await db.select().from(commissions).where(own).orderBy(desc(commissions.id))).map(viewCommission);
     case "payouts":
-      return (await db.select().from(payouts).where(own).orderBy(desc(payouts.id))).map(viewPayout);
+      return (await selectPayouts({ db, now: Date.now() }).where(own).orderBy(desc(payouts.id))).map(viewPayout);
   }
 }
 

@@ -31,10 +31,19 @@ export const PROGRAM = unplain<Program>({
   questions: null,
   terms: null,
   sale_amounts: "shown",
+  partner_links: false,
   assets: null,
   default_group_id: "",
   payments_compared: 0,
   min_payouts: {},
+  payout_currency: null,
+  debtor_name: null,
+  debtor_iban: null,
+  debtor_iban_sealed: null,
+  debtor_bic: null,
+  ...{ self_billing: "off", self_billing_prefix: "", require_tax_data: false },
+  ...{ payer_name: null, payer_address: null, payer_country: null, payer_tax_id: null },
+  payout_change_hold_days: 3,
   terms_version: 0,
   shard: 0,
   api_key_hash: "0",
@@ -58,6 +67,7 @@ const CHANGE: PayoutDetailsChange = {
   addresses: ["jane@partners.example", "old@wallet.example"],
   changes: { payout_email: ["o**@wallet.example", "n**@wallet.example"] },
   taken: 2,
+  held_until: "2026-12-02T00:00:00.000Z",
 };
 
 const APPLICATION = {
@@ -78,6 +88,7 @@ const PAYOUT = {
   partner: { id: "ptn_sample", email: "jane@partners.example" },
   payout: {
     ...{ id: "po_sample", amount_cents: cents(123_456_789), currency: "EUR", due_at: "2026-12-15T00:00:00.000Z" },
+    source_amounts: null,
     ...{ reference: "bank 2026-12-03", method: "wallet" as const, recipient: "w•••@wallet.example" },
   },
 };
@@ -91,7 +102,17 @@ const AMOUNTS = [
 ];
 
 export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
-  payout_details: { kind: "payout_details", program: PROGRAM, actor: actors.apiKey(PROGRAM), changed: [CHANGE] },
+  payout_details: {
+    kind: "payout_details",
+    program: PROGRAM,
+    actor: actors.apiKey(PROGRAM),
+    owners: [PROGRAM.owner_email],
+    changed: [CHANGE],
+  },
+  payout_change_link: {
+    ...{ kind: "payout_change_link", program: PROGRAM, partner: PARTNER, link: LINK },
+    changes: { payout_email: ["o**@wallet.example", "n**@wallet.example"] },
+  },
   application_address: {
     kind: "application_address",
     program: PROGRAM,
@@ -135,6 +156,7 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   payout_paid: { kind: "payout_paid", program: PROGRAM, ...PAYOUT },
   payout_failed: { kind: "payout_failed", program: PROGRAM, ...PAYOUT },
   payout_returned: { kind: "payout_returned", program: PROGRAM, ...PAYOUT },
+  payout_details_asked: { kind: "payout_details_asked", program: PROGRAM, partner: PAYOUT.partner },
   applications_waiting: { kind: "applications_waiting", program: PROGRAM, count: 3 },
   claims_waiting: { kind: "claims_waiting", program: PROGRAM, count: 1 },
   payouts_held: { kind: "payouts_held", program: PROGRAM, count: 2 },

@@ -67,6 +67,13 @@ export interface ModelPartner {
   status: "active" | "invited" | "deactivated";
   /** Percent, at most four decimals. */
   commission_pct: number | null;
+  /** The slug of the group; `default` unless given. */
+  group?: string;
+}
+
+export interface ModelGroup {
+  slug: string;
+  commission_pct: number | null;
 }
 
 export interface ModelFlow {
@@ -76,6 +83,10 @@ export interface ModelFlow {
   /** The lower limit, net (exclusive). */
   above: number;
   provider: Truth["provider"] | null;
+  /** Conditions of some flows only: the group's slug, and the seconds from which and before which payments count. */
+  group?: string | null;
+  from?: number | null;
+  until?: number | null;
 }
 
 /** The time from which a code belongs to a partner, until it is given to the next (seconds). */
@@ -92,6 +103,8 @@ export interface ModelProgram {
   /** Links unless given. */
   code_precedence?: "link" | "code";
   partners: ModelPartner[];
+  /** Without rates unless given. */
+  groups?: readonly ModelGroup[];
   flows: ModelFlow[];
   default_pct: number;
   attribution: "first" | "last";
@@ -284,18 +297,23 @@ function partnerOf(program: ModelProgram, slug: string): ModelPartner | undefine
 }
 
 /**
- * The rule of the first flow that matches, the highest priority and then the oldest first; else a rate. All flows compare
- * amounts, and so are for the program's currency.
+ * The rule of the first flow that matches, the highest priority and then the oldest first; else the partner's rate, the
+ * group's or the program's. All flows compare amounts, and so are for the program's currency.
  */
 function earned(program: ModelProgram, partner: ModelPartner, truth: Truth, net: number, rest: number): number {
   const flow = program.flows
     .toSorted((a, b) => b.priority - a.priority)
     .filter(() => truth.currency.toUpperCase() === "USD")
+    .filter(({ group = null }) => group === null || group === groupOf(partner))
+    .filter(({ from, until }) => (from ?? 0) <= truth.at && truth.at < (until ?? Infinity))
     .find(({ above, provider }) => net > above && (provider === null || provider === truth.provider));
   if (flow?.action_type === "flat") return rest > 0 ? flow.action_value : 0;
-  const pct = flow?.action_value ?? partner.commission_pct ?? program.default_pct;
+  const group = program.groups?.find(({ slug }) => slug === groupOf(partner));
+  const pct = flow?.action_value ?? partner.commission_pct ?? group?.commission_pct ?? program.default_pct;
   return share(rest, Math.round(pct * 10_000), 1_000_000);
 }
+
+const groupOf = ({ group = "default" }: ModelPartner) => group;
 
 /** The gravest first: disputed, the partner's own purchase, more than half gone back, the subscription canceled. */
 function reasonOf(truth: Truth, partner: ModelPartner, net: number, gone: number): string | null {

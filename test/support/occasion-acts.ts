@@ -4,9 +4,11 @@ import { makeClaim } from "./claims.ts";
 import { send } from "./every-event.ts";
 import { well, sold, type Occasion, type Scene } from "./occasions.ts";
 import { sendBody } from "./ledger.ts";
-import { makePayout } from "./payouts.ts";
+import { makeExport, makePayout } from "./payouts.ts";
+import type { TestProgram } from "./program.ts";
 import { takeBack, type VendorTransfer } from "./provider-a-api.ts";
 import { saleAt } from "./sale.ts";
+import type { Visitor } from "./visitor.ts";
 
 /** The length of the longest month. */
 export const MONTH = 31 * 86_400_000;
@@ -63,6 +65,27 @@ export const ofPayout = (act: OfPayout, make: (scene: Scene) => Promise<{ id: st
     return () => act(scene, id);
   };
 };
+
+/** A file of one payout that is marked as paid. */
+export async function paidExport(scene: Scene): Promise<{ id: string }> {
+  const file = await makeExport(scene);
+  await well(scene.program.api("POST", `/api/v1/payouts/exports/${file.id}/paid`));
+  return file;
+}
+
+/** A result file with one status for all payouts. */
+function reportOf(id: string, status: string): string {
+  return `<Document><CstmrPmtStsRpt><OrgnlGrpInfAndSts><OrgnlMsgId>${id}</OrgnlMsgId><GrpSts>${status}</GrpSts></OrgnlGrpInfAndSts></CstmrPmtStsRpt></Document>`;
+}
+
+export function sendResults(program: TestProgram, id: string, status: string): Promise<unknown> {
+  const xml = { "content-type": "application/xml" };
+  return well(program.api("POST", `/api/v1/payouts/exports/${id}/results`, reportOf(id, status), xml));
+}
+
+export function postResults(owner: Visitor, id: string, status: string): Promise<void> {
+  return send(owner, `/dashboard/payouts/exports/${id}/results`, { text: reportOf(id, status), confirmed: "yes" });
+}
 
 /** A pending claim, and a payment that is attributed to its partner. */
 async function claimed({ program, slug, partner_id }: Scene): Promise<{ claim: string; payment_id: string }> {

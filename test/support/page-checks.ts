@@ -6,7 +6,8 @@ import { textOf } from "./visitor.ts";
 export const HOSTILE = `<script>alert(1)</script><img src=x onerror=alert(2)>"'><b>&amp;{{7*7}}`;
 
 /** Pages on which the script previews the effect of a form. */
-const SHOW_PREVIEWS = /^\/dashboard\/(?:flows(?:\/new|\/(?:flw_\w+|:id))?|partners\/import)(?:\?|$)/;
+const SHOW_PREVIEWS =
+  /^\/dashboard\/(?:flows(?:\/new|\/(?:flw_\w+|:id))?|partners\/import|payouts\/exports\/[^/]+\/results)(?:\?|$)/;
 
 /** The form of the service's secrets: keys and signing secrets. */
 const SECRET = /\b(?:sk|rk|whsec)_[\w+/=-]{20,}/;
@@ -51,6 +52,18 @@ export function expectForms(body: string): void {
   expect(unnamed).toEqual([]);
   const forms = [...body.matchAll(/<form\b[^>]*method="post"[^>]*>[\s\S]*?<\/form>/g)].map(([form]) => form);
   expect(forms.filter((form) => !/<input type="hidden" name="csrf" value="[0-9a-f]{64}"/.test(form))).toEqual([]);
+}
+
+/** The addresses of forms that show stored values and do not send them along, so that they overwrite newer ones (PAGE-30). */
+export function unguardedForms(path: string, body: string): string[] {
+  const forms = [...body.matchAll(/<form\b([^>]*method="post"[^>]*)>([\s\S]*?)<\/form>/g)];
+  return forms.flatMap(([, form = "", inside = ""]) => {
+    const isTyped = (tag: string) => !/\stype="(?:hidden|checkbox|radio|file|password)"/.test(tag);
+    const inputs = [...inside.matchAll(/<input\b[^>]*>/g)].filter(([tag]) => isTyped(tag) && /\svalue="[^"]/.test(tag));
+    const areas = [...inside.matchAll(/<textarea\b[^>]*>\s*[^<\s]/g)];
+    if (inputs.length + areas.length === 0 || inside.includes('name="shown"')) return [];
+    return [/\saction="([^"?#]*)/.exec(form)?.[1] ?? path];
+  });
 }
 
 /** The page does not contain a secret of the program, sealed or generated. */

@@ -9,6 +9,7 @@ import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
 import { importQuery } from "../../src/http/api/imports.ts";
+import { resultsQuery } from "../../src/http/api/payout-results.ts";
 import { onboardingStart } from "../../src/http/api/onboarding.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
 import { programPatch } from "../../src/http/api/programs.ts";
@@ -250,6 +251,7 @@ const SCHEMAS: Record<string, z.ZodObject> = {
   "http/api/flows.ts": flowCreate,
   "http/api/imports.ts": importQuery,
   "http/api/onboarding.ts": onboardingStart,
+  "http/api/payout-results.ts": resultsQuery,
   "http/api/partners.ts": partnerCreate,
   "http/api/programs.ts": programPatch,
   "http/api/webhooks.ts": endpointCreate,

@@ -6,11 +6,15 @@ import { pickChanged } from "../../src/core/kernel/stale.ts";
 import { assetProblem, bannerHtml, readAssets, textWithLink } from "../../src/domain/asset.ts";
 import { readPolicies, whyNotCalled, whyNotLoaded } from "../../src/domain/content-policy.ts";
 import { checksOf, clickAddressOf } from "../../src/domain/installation.ts";
+import { search } from "../../src/http/docs-rank.ts";
 import { meanwhileText, SHOWN_FIELD, readShown } from "../../src/http/pages/edits.ts";
 import { homeOf, returnPath, signInAddress } from "../../src/http/pages/return-to.ts";
 import { mayRequest } from "../../src/http/pages/rights.tsx";
 import { FormFields } from "../../src/http/pages/forms.ts";
 import { localeOf } from "../../src/http/pages/locale.ts";
+import { exceptionsIn } from "../../src/http/pages/dashboard/payouts/exports.tsx";
+import { programInput } from "../../src/http/pages/dashboard/settings/fields.tsx";
+import { ratesInput } from "../../src/http/pages/dashboard/settings/rates.tsx";
 import { joinValues, readForm, readStamp } from "../../src/http/pages/join/form.tsx";
 import { readClaim } from "../../src/http/pages/portal/claims.tsx";
 import { buildLink } from "../../src/http/pages/portal/link-builder.tsx";
@@ -60,6 +64,15 @@ async function readMade(text: string): Promise<unknown[]> {
 }
 
 /** The base point of the curve. */
+const FOUND = {
+  title: "Retries",
+  href: "/docs/webhooks#retries",
+  kind: "Guide",
+  about: "",
+  head: " retri ",
+  words: " webhook ",
+};
+
 const P256 = {
   ...({ kty: "EC", crv: "P-256" } as const),
   x: "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
@@ -168,11 +181,45 @@ export const PAGES: Parser[] = [
     },
   },
   {
+    module: "http/pages/dashboard/settings/fields.tsx",
+    name: "programInput",
+    good: "https://shop.example/pricing",
+    read: (text) => programInput(form(text, "domain", "questions", "assets", "payer_address"), "USD"),
+    frames: [
+      ["https://", "/?#"],
+      ["", "\n"],
+    ],
+  },
+  {
+    module: "http/pages/dashboard/settings/rates.tsx",
+    name: "ratesInput",
+    good: "USD 1.0853",
+    read: (text) => ratesInput(form(text, "base", "rates")),
+    frames: [
+      ["USD ", "\n"],
+      ['"USD": "', '",'],
+    ],
+  },
+  {
+    module: "http/pages/dashboard/payouts/exports.tsx",
+    name: "exceptionsIn",
+    good: "pay_1, pay_2",
+    read: (text) => exceptionsIn(form(text, "except", "except_ids")),
+    frames: [["pay_1,", "pay_2"]],
+  },
+  {
     module: "http/pages/rights.tsx",
     name: "an address of a link",
     good: "/dashboard/flows/flw_1",
     read: (text) => [mayRequest("viewer", "GET", text), mayRequest("viewer", "POST", text)],
     frames: [["/dashboard/", "/x"]],
+  },
+  {
+    module: "http/docs-rank.ts",
+    name: "a query of the documentation",
+    good: "webhook retries, listPartners payout.paid",
+    read: (text) => search({ synonyms: {}, entries: [FOUND] }, text).length,
+    frames: [["", "ing"]],
   },
   {
     module: "http/pages/return-to.ts",

@@ -9,6 +9,9 @@ import { isKnownBot } from "../../src/domain/bot.ts";
 import { parseClick } from "../../src/domain/click.ts";
 import { decodeCsv } from "../../src/domain/csv-encoding.ts";
 import { readCsvTable } from "../../src/domain/csv-table.ts";
+import { amountIn, readResultFile } from "../../src/domain/result-file.ts";
+import { sepaName } from "../../src/domain/sepa-text.ts";
+import { readXml } from "../../src/domain/xml.ts";
 import { csvRecord, withoutApostrophe } from "../../src/domain/csv.ts";
 import { addressKey, emailKey } from "../../src/domain/email.ts";
 import { holdsAddress, isAddress, withoutAddresses } from "../../src/domain/erasure.ts";
@@ -80,6 +83,8 @@ function parser(module: string, name: string, good: string, read: Parser["read"]
   return { module, name, good, read, ...more };
 }
 
+const readResults = (text: string) => allSlices(readResultFile(text)).result;
+
 const OF_THE_IMPORT: Parser[] = [
   parser("domain/csv-encoding.ts", "decodeCsv", "a,b", (text) => decodeCsv(new TextEncoder().encode(text))),
   parser("domain/csv-table.ts", "readCsvTable", "a,b\n1,2\n", (text) => allSlices(readCsvTable(text, 5_000)).result, {
@@ -91,6 +96,32 @@ const OF_THE_IMPORT: Parser[] = [
       ["[[A]]\nemail,code\n", ""],
       ["[[", "\nemail,code\n"],
       ["sep=", "\n"],
+    ],
+  }),
+  parser("domain/result-file.ts", "a CSV", "payout_id,status\npay_1,paid\n", readResults, {
+    frames: [
+      ["payout_id,status,reason\npay_1,", ",x"],
+      ["", ",status\na,b\n"],
+    ],
+  }),
+  parser("domain/result-file.ts", "a pain.002", "<Document><CstmrPmtStsRpt/></Document>", readResults, {
+    frames: [
+      ["<Document><CstmrPmtStsRpt>", "</CstmrPmtStsRpt></Document>"],
+      [
+        "<Document><CstmrPmtStsRpt><TxInfAndSts><OrgnlEndToEndId>",
+        "</OrgnlEndToEndId></TxInfAndSts></CstmrPmtStsRpt></Document>",
+      ],
+    ],
+  }),
+  parser("domain/result-file.ts", "amountIn", "1,234.56", (text) => amountIn(text, 2), { frames: [["1,", ".50"]] }),
+  parser("domain/sepa-text.ts", "sepaName", "Zoë", sepaName),
+  parser("domain/xml.ts", "readXml", "<a>&lt;</a>", readXml, {
+    frames: [
+      ["<a>", "</a>"],
+      ["<a ", "/>"],
+      ['<a x="', '"/>'],
+      ["<!-- ", " --><a/>"],
+      ["<a>&#", ";</a>"],
     ],
   }),
   parser("domain/csv.ts", "withoutApostrophe", "'=1", withoutApostrophe, { frames: [["'", "x"]] }),
@@ -226,9 +257,7 @@ const OF_REQUESTS: Parser[] = [
     }),
   ),
   parser("domain/click.ts", "parseClick: JSON", "{}", (text) => parseClick(JSON.parse(text)), { worst: jsonTexts() }),
-  parser("db/page.ts", "cursorId", btoa(`evt_${"0".repeat(26)}`), (text) =>
-    cursorId({ page: 1, per_page: 20, cursor: text }, "event"),
-  ),
+  parser("db/page.ts", "cursorId", btoa(`evt_${"0".repeat(26)}`), (text) => cursorId({ cursor: text }, "event")),
   parser("lib/crypto.ts", "fromHex", "00ff", fromHex),
   parser("lib/crypto.ts", "fromBase64", "AAAA", fromBase64),
   parser("lib/crypto.ts", "sha256Hex", "sk_1", (text) => sha256Hex(text)),

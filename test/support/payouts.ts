@@ -3,6 +3,8 @@ import { env } from "cloudflare:workers";
 import { openDatabase } from "../../src/db/client.ts";
 import { payPayout } from "../../src/core/payouts/pay.ts";
 import { generatePayouts } from "../../src/core/payouts/generate.ts";
+import { selectPayouts } from "../../src/core/payouts/hold.ts";
+import type { Payout } from "../../src/core/kernel/rows.ts";
 import { sealRecipient } from "../../src/core/payouts/recipient.ts";
 import { reconcileTransfers } from "../../src/core/payouts/open-transfers.ts";
 import { commissions, partners, payouts } from "../../src/db/schema.ts";
@@ -19,7 +21,7 @@ import { unplain, type Plain } from "./plain.ts";
 import { openVendor, VENDOR_URL, type VendorApi, type VendorOptions } from "./provider-a-api.ts";
 
 export type CommissionRow = typeof commissions.$inferSelect;
-export type PayoutRow = typeof payouts.$inferSelect;
+export type PayoutRow = Payout;
 
 export const db = openDatabase(env.DB);
 
@@ -101,7 +103,7 @@ export function clientOf(vendor: VendorApi, timeoutMs = vendor.faults.includes("
 }
 
 export async function payoutsOf(program: Pick<TestProgram, "id">): Promise<PayoutRow[]> {
-  return db.select().from(payouts).where(eq(payouts.program_id, program.id)).orderBy(payouts.id);
+  return selectPayouts({ db, now: Date.now() }).where(eq(payouts.program_id, program.id)).orderBy(payouts.id);
 }
 
 export async function commissionsOf(program: Pick<TestProgram, "id">): Promise<CommissionRow[]> {
@@ -119,7 +121,7 @@ export function sealedForWallet(payout_id: string): Promise<Sealed> {
 }
 
 export async function payoutById(id: string): Promise<PayoutRow> {
-  const [row] = await db.select().from(payouts).where(eq(payouts.id, id));
+  const [row] = await selectPayouts({ db, now: Date.now() }).where(eq(payouts.id, id));
   if (!row) throw new Error(`no payout ${id}`);
   return row;
 }

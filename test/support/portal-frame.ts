@@ -1,5 +1,5 @@
 import { hc } from "hono/client";
-import type { AffiliateApi } from "affiliate-program-service/client";
+import type { AffiliateApi } from "../../src/client/index.d.ts";
 
 export async function portalFrame(url: string, key: string, partner_id: string) {
   const { api } = hc<AffiliateApi>(url, { headers: { Authorization: `Bearer ${key}` } });

@@ -134,10 +134,19 @@ export async function makeProgram(overrides: ProgramFields = {}): Promise<TestPr
     terms: null,
     terms_version: 0,
     sale_amounts: "shown",
+    partner_links: false,
     assets: null,
     default_group_id: firstGroupOf(id),
     payments_compared: 0,
     min_payouts: {},
+    payout_currency: null,
+    debtor_name: null,
+    debtor_iban: null,
+    debtor_iban_sealed: null,
+    debtor_bic: null,
+    ...{ self_billing: "off", self_billing_prefix: "", require_tax_data: false },
+    ...{ payer_name: null, payer_address: null, payer_country: null, payer_tax_id: null },
+    payout_change_hold_days: 3,
     shard: 0,
     api_key_hash: await sha256Hex(api_key),
     api_key_last4: api_key.slice(-4),
@@ -197,7 +206,7 @@ let calledAt = 0;
 /** The platform's own answer, before the Worker (`[assets]` in `wrangler.toml`); null if there is no static file. */
 export async function staticFile(request: Request): Promise<Response | null> {
   const { pathname } = new URL(request.url);
-  const isStatic = /^\/(docs|assets|openapi\.json|llms\.txt|service\.js)(\/|$)/.test(pathname);
+  const isStatic = /^\/(docs|assets|openapi\.json|llms\.txt|client\.d\.ts|service\.js)(\/|$)/.test(pathname);
   if (!isStatic || pathname === "/docs/search") return null;
   const response = await env.ASSETS.fetch(request.clone());
   return response.status === 404 ? null : response;
@@ -205,7 +214,9 @@ export async function staticFile(request: Request): Promise<Response | null> {
 
 /** Pages for people, which are not part of the API. */
 export function isPage(pathname: string): boolean {
-  return /^\/($|(join|sign-in|embed|sign-out|switch|dashboard|portal|assets|dev|unsubscribe)(\/|$))/.test(pathname);
+  return /^\/($|(join|confirm-payout-details|sign-in|embed|sign-out|switch|dashboard|portal|assets|dev|unsubscribe)(\/|$))/.test(
+    pathname,
+  );
 }
 
 /** Every call so far, as "POST /api/v1/partners", for tests that check their coverage. */

@@ -21,6 +21,8 @@ export type Fault =
   | "hang"
   /** The call is carried out and the answer is cut off or replaced by a proxy. */
   | "garbage"
+  /** The call is carried out, and the transfers in its answer are of another payout. */
+  | "wrong_echo"
   /** 429, judged before the idempotency store. */
   | "rate_limit"
   /** 409: another request under the key is under way, somewhere. */
@@ -32,8 +34,11 @@ export type Fault =
   /** 500 in the middle, after the transfer was made; stored under the key. */
   | "error_after_effect";
 
+/** `forbidden`: the key may not read the balance. */
+type VendorFault = Fault | "forbidden" | null;
+
 export const FAULTS: readonly Fault[] = [
-  ...["drop_request", "drop_reply", "hang", "garbage", "rate_limit", "in_use", "gateway"],
+  ...["drop_request", "drop_reply", "hang", "garbage", "wrong_echo", "rate_limit", "in_use", "gateway"],
   ...["error_stored", "error_after_effect"],
 ] as Fault[];
 
@@ -62,7 +67,7 @@ export interface VendorCall {
   path: string;
   headers: Headers;
   body: string;
-  fault: Fault | null;
+  fault: VendorFault;
   /** Null if there was no answer. */
   status: number | null;
 }
@@ -91,9 +96,12 @@ export interface VendorApi {
   keys: Set<string>;
   /** The account that the keys are of. */
   account: string;
-  /** Taken one by one, a call each; null lets a call through. */
+  /** Taken one by one, a call each; null lets a call through. Questions about the balance have faults of their own. */
   faults: (Fault | null)[];
+  /** All calls but questions about the balance. */
   calls: VendorCall[];
+  balanceFaults: VendorFault[];
+  balanceCalls: VendorCall[];
   remembersByKey: boolean;
   /** Resolves the answers that hang, as lost connections. */
   latency: () => Promise<void>;
@@ -121,6 +129,8 @@ export function openVendor(options: VendorOptions = {}): VendorApi {
     account: uniqueId("acct_"),
     faults: [],
     calls: [],
+    balanceFaults: [],
+    balanceCalls: [],
     remembersByKey,
     latency: latency ?? (async () => {}),
     fetch: (url, init) => answer(vendor, idempotent, new Request(url, init)),
@@ -154,7 +164,8 @@ async function answer(
 ): Promise<Response> {
   const url = new URL(request.url);
   const body = new TextDecoder().decode(await request.arrayBuffer());
-  const fault = vendor.faults.shift() ?? null;
+  const isBalance = url.pathname === "/v1/balance";
+  const fault = (isBalance ? vendor.balanceFaults : vendor.faults).shift() ?? null;
   const call: VendorCall = {
     method: request.method,
     path: url.pathname + url.search,
@@ -163,7 +174,7 @@ async function answer(
     fault,
     status: null,
   };
-  vendor.calls.push(call);
+  (isBalance ? vendor.balanceCalls : vendor.calls).push(call);
   await vendor.latency();
   if (fault === "drop_request") throw new Lost("connection reset");
   const reply = await carryOut(vendor, idempotent, request, url, body, fault);
@@ -172,7 +183,9 @@ async function answer(
   if (fault === "hang") return hanging(request.signal);
   if (fault === "garbage") return new Response("<html>502 Bad gateway", { status: 200 });
   call.status = reply.status;
-  return new Response(JSON.stringify(reply.body, null, 2), {
+  const group = (name: string, value: unknown) =>
+    fault === "wrong_echo" && name === "transfer_group" ? "pay_other" : value;
+  return new Response(JSON.stringify(reply.body, group, 2), {
     status: reply.status,
     headers: { "content-type": "application/json", "request-id": uniqueId("req_"), ...reply.headers },
   });
@@ -194,7 +207,7 @@ async function carryOut(
   request: Request,
   url: URL,
   body: string,
-  fault: Fault | null,
+  fault: VendorFault,
 ): Promise<Reply> {
   if (fault === "gateway") return { status: 503, body: "upstream connect error" };
   const key = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
@@ -214,6 +227,7 @@ async function carryOut(
   if (route === "GET /v1/events")
     return { status: 200, body: { object: "list", url: "/v1/events", has_more: false, data: [] } };
   if (route === "GET /v1/account") return tellAccount(vendor, key);
+  if (route === "GET /v1/balance") return fault === "forbidden" ? forbidden(vendor, key) : tellBalance(vendor, fault);
   const execute = ROUTES[route];
   if (!execute) return refusal(404, { type: "invalid_request_error", message: `Unrecognized request URL (${route}).` });
   const isForm = url.pathname.startsWith("/v1/");
@@ -247,7 +261,7 @@ async function carryOut(
 
 interface Route {
   keptFor: number;
-  run: (vendor: VendorApi, params: Record<string, unknown>, fault: Fault | null) => Reply;
+  run: (vendor: VendorApi, params: Record<string, unknown>, fault: VendorFault) => Reply;
 }
 
 const ROUTES: Record<string, Route> = {
@@ -255,6 +269,8 @@ const ROUTES: Record<string, Route> = {
   "POST /v2/core/accounts": { keptFor: 30 * DAY_MS, run: makeAccount },
   "POST /v2/core/account_links": { keptFor: 30 * DAY_MS, run: makeLink },
 };
+
+const SERVER_ERROR = refusal(500, { type: "api_error", message: "Something went wrong on the vendor's end." });
 
 const IN_USE = refusal(409, {
   type: "idempotency_error",
@@ -270,9 +286,8 @@ function refusal(status: number, error: { type?: string; code?: string; message:
 const ISK_AND_UGX = new Set(["isk", "ugx"]);
 const THREE_DECIMALS = new Set(["bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd"]);
 
-function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault: Fault | null): Reply {
-  const serverError = refusal(500, { type: "api_error", message: "Something went wrong on the vendor's end." });
-  if (fault === "error_stored") return serverError;
+function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault: VendorFault): Reply {
+  if (fault === "error_stored") return SERVER_ERROR;
   const amount = Number(params.amount);
   const currency = String(params.currency);
   const destination = String(params.destination);
@@ -319,7 +334,7 @@ function makeTransfer(vendor: VendorApi, params: Record<string, unknown>, fault:
     transfer_group: (params.transfer_group as string | undefined) ?? null,
   };
   vendor.transfers.unshift(transfer);
-  return fault === "error_after_effect" ? serverError : { status: 200, body: transfer };
+  return fault === "error_after_effect" ? SERVER_ERROR : { status: 200, body: transfer };
 }
 
 function listTransfers(vendor: VendorApi, url: URL): Reply {
@@ -333,12 +348,32 @@ function listTransfers(vendor: VendorApi, url: URL): Reply {
 }
 
 /** "This is a restricted API key, but the required permissions are not available for use by restricted keys." */
-function tellAccount({ account }: VendorApi, key: string): Reply {
+function tellAccount(vendor: VendorApi, key: string): Reply {
+  const { account } = vendor;
   if (!key.startsWith("rk_")) return { status: 200, body: { id: account, object: "account", country: "US" } };
+  return forbidden(vendor, key);
+}
+
+function forbidden({ account }: VendorApi, key: string): Reply {
   return refusal(403, {
     type: "invalid_request_error",
     message: `The provided key '${key.slice(0, 8)}****' does not have the required permissions for this endpoint on account '${account}'.`,
   });
+}
+
+/** Currencies with enough are left out. */
+function tellBalance(vendor: VendorApi, fault: VendorFault): Reply {
+  if (fault?.startsWith("error")) return SERVER_ERROR;
+  const available = [...vendor.balance].filter(([, amount]) => Number.isFinite(amount));
+  return {
+    status: 200,
+    body: {
+      object: "balance",
+      available: available.map(([currency, amount]) => ({ amount, currency, source_types: { card: amount } })),
+      livemode: false,
+      pending: [],
+    },
+  };
 }
 
 function makeAccount(vendor: VendorApi, params: Record<string, unknown>): Reply {

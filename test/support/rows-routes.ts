@@ -36,18 +36,24 @@ async function pendingWallet({ program, partner }: Subject): Promise<string> {
   return id;
 }
 
-/** A call about an open file of one payout. */
-function exported(method: string, path: string): Operation {
+/** An open file of one payout. */
+export async function openFile(subject: Subject): Promise<{ id: string; payout: string }> {
+  const [id, payout] = [newId("export", now), await pendingWallet(subject)];
+  await run(
+    `insert into payout_exports (id, program_id, format, currency, count, amount_cents, status, created_at, updated_at)
+    values (?1, ?2, 'wallet', 'USD', 1, 2000, 'open', ?3, ?3)`,
+    ...[id, subject.program.id, iso(now)],
+  );
+  await run("insert into export_items (export_id, payout_id, status) values (?, ?, 'open')", id, payout);
+  await run("update payouts set status = 'processing' where id = ?", payout);
+  return { id, payout };
+}
+
+/** A call about such a file. */
+function exported(method: string, path: string, bodyOf?: (payout_id: string) => string): Operation {
   return async (subject) => {
-    const [id, payout] = [newId("export", now), await pendingWallet(subject)];
-    await run(
-      `insert into payout_exports (id, program_id, format, currency, count, amount_cents, status, created_at, updated_at)
-      values (?1, ?2, 'wallet', 'USD', 1, 2000, 'open', ?3, ?3)`,
-      ...[id, subject.program.id, iso(now)],
-    );
-    await run("insert into export_items (export_id, payout_id, status) values (?, ?, 'open')", id, payout);
-    await run("update payouts set status = 'processing' where id = ?", payout);
-    await api(method, `/api/v1/payouts/exports/${id}${path}`)(subject);
+    const { id, payout } = await openFile(subject);
+    await api(method, `/api/v1/payouts/exports/${id}${path}`, bodyOf?.(payout))(subject);
   };
 }
 
@@ -90,6 +96,15 @@ export const ROUTES: Record<string, Operation> = {
   "PUT /api/v1/partners/:id/payout-details": api("PUT", "/api/v1/partners/{partner}/payout-details", () => ({
     ...{ method: "crypto", network: "bitcoin", address: `bc1q${fresh().replaceAll(/\W/g, "")}xxxxxxxx` },
   })),
+  "POST /api/v1/partners/ask-payout-details": api("POST", "/api/v1/partners/ask-payout-details", ({ partner }) => ({
+    ids: [partner.id],
+  })),
+  "GET /api/v1/rates": api("GET", "/api/v1/rates"),
+  "PUT /api/v1/rates": api("PUT", "/api/v1/rates", () => ({ base: "EUR", rates: { USD: 1.0853 } })),
+  "GET /api/v1/partners/:id/tax-data": api("GET", "/api/v1/partners/{partner}/tax-data"),
+  "PUT /api/v1/partners/:id/tax-data": api("PUT", "/api/v1/partners/{partner}/tax-data", () => ({
+    ...{ legal_name: fresh(), address: "Main St. 1", country: "DE", kind: "private" },
+  })),
   "PATCH /api/v1/partners/:id": api("PATCH", "/api/v1/partners/{partner}", () => ({ first_name: fresh() })),
   "PATCH /api/v1/partners/:id, its slug": api("PATCH", "/api/v1/partners/{partner}", () => ({ slug: fresh() })),
   "PATCH /api/v1/partners/:id, its rate, applied": applied("PATCH", "/api/v1/partners/{partner}", () => ({
@@ -103,6 +118,10 @@ export const ROUTES: Record<string, Operation> = {
     "/api/v1/partners/{partner}/provider-a-account/forget",
     ({ partner }) => ({ account_id: `acct_${partner.slug}` }),
   ),
+  "POST /api/v1/partners/:id/release-hold": async (subject) => {
+    await subject.program.api("PATCH", `/api/v1/partners/${subject.partner.id}`, { payout_method: "crypto" });
+    await api("POST", "/api/v1/partners/{partner}/release-hold")(subject);
+  },
   "POST /api/v1/partners/:id/portal-links": api("POST", "/api/v1/partners/{partner}/portal-links"),
   "POST /api/v1/partners/:id/invite": api("POST", "/api/v1/partners/{invited}/invite"),
   "GET /api/v1/applications": api("GET", "/api/v1/applications"),
@@ -214,7 +233,14 @@ export const ROUTES: Record<string, Operation> = {
   "GET /api/v1/payouts/exports/:id/file": exported("GET", "/file"),
   "POST /api/v1/payouts/exports/:id/paid": exported("POST", "/paid"),
   "POST /api/v1/payouts/exports/:id/cancel": exported("POST", "/cancel"),
+  "POST /api/v1/payouts/exports/:id/results": exported("POST", "/results", (id) => `payout_id,status\n${id},paid\n`),
+  "POST /api/v1/payouts/exports/:id/results, failed": exported(
+    "POST",
+    "/results",
+    (id) => `payout_id,status\n${id},failed\n`,
+  ),
   "GET /api/v1/payouts/:id": api("GET", "/api/v1/payouts/{payouts.0}"),
+  "GET /api/v1/payouts/:id/statement": api("GET", "/api/v1/payouts/{payouts.0}/statement"),
   "POST /api/v1/payouts/:id/pay": api("POST", "/api/v1/payouts/{payouts.0}/pay"),
   "POST /api/v1/payouts/:id/mark-paid": api("POST", "/api/v1/payouts/{payouts.1}/mark-paid"),
   // The payout that the route before has paid.

@@ -8,6 +8,7 @@ import { codeCreate } from "../../src/http/api/codes.ts";
 import { commissionCreate } from "../../src/http/api/commissions.ts";
 import { flowCreate } from "../../src/http/api/flows.ts";
 import { partnerCreate } from "../../src/http/api/partners.ts";
+import { taxDataSet } from "../../src/http/api/tax-data.ts";
 import { endpointCreate } from "../../src/http/api/webhooks.ts";
 import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { lead, report } from "./api.ts";
@@ -54,7 +55,7 @@ export async function makeStocked(texts: Partial<Record<"name" | "note", string>
   const { name = "Ada", note = "thank you" } = texts;
   const program = await makeProgram({ name, applications: "review" });
   const free = (schema: z.ZodObject) => freeTexts(schema, { name, note });
-  const partner = await makePartner(program, { ...free(partnerCreate), metadata: { [note]: note } });
+  const partner = await makeTaxedPartner(program, free, note);
   await makeClick({ program_id: program.id, ref: partner.slug, landing: `/${note}`, referrer: `https://${note}` });
   const made = async (path: string, body: unknown) => {
     const reply = await program.api<WithId>("POST", `/api/v1${path}`, body);
@@ -171,6 +172,14 @@ export function pageAddress(path: string, ids: Record<string, string>): string {
     if (id === undefined) throw new Error(`makeStocked makes none of ${kind}: let it`);
     return `${kind}/${id}`;
   });
+}
+
+async function makeTaxedPartner(program: TestProgram, free: (schema: z.ZodObject) => object, note: string) {
+  const partner = await makePartner(program, { ...free(partnerCreate), metadata: { [note]: note } });
+  const data = { ...free(taxDataSet), country: "DE", kind: "private" };
+  const { status, body } = await program.api("PUT", `/api/v1/partners/${partner.id}/tax-data`, data);
+  if (status !== 200) throw new Error(`tax data: ${JSON.stringify(body)}`);
+  return partner;
 }
 
 /** All values in a program's rows, to prove that they did not change. */

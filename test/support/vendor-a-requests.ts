@@ -29,6 +29,8 @@ const EXPANDABLE: Record<string, Record<string, string>> = {
   discount_source: { coupon: "" },
   promotion_code: { customer: "", promotion: "promotion" },
   promotion: { coupon: "" },
+  balance_transactions: { data: "balance_transaction" },
+  balance_transaction: { source: "" },
 };
 
 /** "Expansions have a maximum depth of four levels." */
@@ -65,6 +67,16 @@ function read(path: string, resource = "", fields: Record<string, Schema> = {}):
 
 const READS: Operation[] = [
   read("/v1/account"),
+  read("/v1/balance"),
+  {
+    method: "GET",
+    path: "/v1/balance_transactions",
+    query: closed({
+      ...PAGES,
+      ...{ created: RANGE, currency: TEXT, payout: TEXT, source: TEXT, type: TEXT },
+      ...expand("balance_transactions"),
+    }),
+  },
   {
     method: "GET",
     path: "/v1/events",

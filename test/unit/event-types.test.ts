@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import typesOfA from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import thinTypesOfA from "../../node_modules/stripe/esm/resources/V2/Core/Events.d.ts?raw";
 import typesOfB from "../../node_modules/@paddle/paddle-node-sdk/dist/types/notifications/helpers/types.d.ts?raw";
-import guide from "../../src/docs/integrate.md?raw";
+import guide from "../../src/docs/provider-events.md?raw";
 import type { Vendor } from "../../src/providers/provider.ts";
 import { VENDORS, type ListedVendor } from "../../src/providers/registry.ts";
 

@@ -65,11 +65,15 @@ describe("the sentence of a flow (PAGE-33)", () => {
       { event: "lead_created", action_type: "flat", action_value: 4_000, currency: "EUR", hold_days: 0 },
     ],
     [
-      "Partners get *60 %* of each payment over *100.00 EUR* in *EUR* made from *1 Nov 2026* to *30 Nov 2026*.",
+      "Partners get *60 %* of each payment over *100.00 EUR* made from *1 Nov 2026* to *30 Nov 2026*.",
       {
         ...{ action_value: 60, currency: "EUR", conditions: [is("txn_amount_cents", "gt", 10_000)] },
         ...{ starts_at: "2026-10-31T23:00:00.000Z", ends_at: "2026-11-30T23:00:00.000Z" },
       },
+    ],
+    [
+      "Partners get *30 %* of each payment in *USD*.",
+      { action_value: 30, currency: "USD", conditions: [is("currency", "in", ["usd", "eur"])] },
     ],
     [
       "Partners get *…* of each payment referred by *a link* or *a promotion code*.",

@@ -5,7 +5,7 @@ import { selectState } from "../../src/core/ledger/state.ts";
 
 it("names each stage of a payment's state in one place, for each place is compiled with all that it is made of", () => {
   const { sql: text } = new SQLiteSyncDialect().sqlToQuery(
-    selectState("prog_1", "provider_a", { provider_transaction_id: "in_1" }),
+    selectState("prog_1", "provider_a", { provider_transaction_id: "in_1" }, null),
   );
   const stages = [...text.matchAll(/(\w+) as materialized/g)].map(([, name]) => name!);
   expect(stages.length).toBeGreaterThan(8);

@@ -72,7 +72,7 @@ function decided({ flows, attribution }: MoneyWorld, lived: Lived) {
       facts: factsAbout(key, provider, lived),
       leads: { byRef: partnerByRef, byOwnRef: partnerByRef, byId: () => null, codes: { named: [], held: [] } },
       rulesOf: rules,
-      previous: { outcome: null, decision: null, erased: false, rules },
+      previous: { outcome: null, decision: null, rules },
       isRequested: false,
       granted: [],
       commissionedPartners: [],

@@ -111,7 +111,8 @@ describe("the client of provider A's connected accounts", () => {
     await client.createLink(KEY, { account_id: ACCOUNT, return_url, refresh_url });
     await client.find(KEY, payout_id);
     await client.identify(KEY);
-    const ours = vendor.calls.splice(0);
+    await client.balances(KEY);
+    const ours = [...vendor.calls.splice(0), ...vendor.balanceCalls.splice(0)];
     const sdk = sdkOf(vendor);
     await sdk.v2.core.accounts.create({
       contact_email: "jane@mail.example",
@@ -128,13 +129,14 @@ describe("the client of provider A's connected accounts", () => {
     });
     await sdk.transfers.list({ transfer_group: payout_id, limit: 10 });
     await sdk.accounts.retrieveCurrent();
+    await sdk.balance.retrieve();
     const sent = (calls: typeof ours) =>
       calls.map(({ method, path, headers, body }) => ({
         ...{ method, path, version: headers.get("stripe-version") },
         ...(body === "" ? {} : { type: headers.get("content-type"), body: JSON.parse(body) as unknown }),
       }));
-    expect(sent(ours)).toEqual(sent(vendor.calls));
-    expect(ours.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(sent(ours)).toEqual(sent([...vendor.calls, ...vendor.balanceCalls]));
+    expect(ours.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
   it("the same order always freezes to the same bytes", () => {
@@ -210,6 +212,27 @@ describe("the client of provider A's connected accounts", () => {
     ["nothing", () => new Response("", { status: 502 }), "unknown"],
   ])("looking and getting %s: %s", async (_, make, expected) => {
     expect((await answering(make).find(KEY, ORDER.payout_id)).outcome).toBe(expected);
+  });
+
+  it("reads the available balance by currency, the largest of its sources; and nothing from any other answer (OUT-40)", async () => {
+    const available = [
+      { amount: 900, currency: "usd", source_types: { card: 1_000, bank_account: -100 } },
+      { amount: -5, currency: "eur" },
+    ];
+    const known = answering(() => json(200, { object: "balance", available, pending: [] }));
+    expect([...((await known.balances(KEY)) ?? [])]).toEqual([
+      ["USD", 1_000],
+      ["EUR", -5],
+    ]);
+    for (const make of [
+      () => json(200, { object: "balance" }),
+      () => json(200, { object: "list", available }),
+      () => json(403, error({})),
+      () => json(500, error({ type: "api_error" })),
+      () => new Response("<html>", { status: 200 }),
+    ]) {
+      expect(await answering(make).balances(KEY)).toBeNull();
+    }
   });
 
   it("waits as long as the vendor asks, within reason, and never longer than its own time limit", async () => {

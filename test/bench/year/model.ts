@@ -44,6 +44,19 @@ export const YEAR: Scenario = {
   invocation_logs: false,
 };
 
+/** The shops of the guide `src/docs/costs.md`, each alone in its account. */
+export const SHOPS: Record<string, Scenario> = {
+  small: { ...YEAR, programs: 1, clicks_per_program: 5_000, partners_per_program: 10, reads_per_program: 5_000 },
+  medium: { ...YEAR, programs: 1, clicks_per_program: 100_000, partners_per_program: 200, reads_per_program: 50_000 },
+  large: {
+    ...YEAR,
+    programs: 1,
+    clicks_per_program: 1_000_000,
+    partners_per_program: 2_000,
+    reads_per_program: 200_000,
+  },
+};
+
 /** The visitors' regions. */
 export const REGIONS: readonly number[] = [0.3, 0.3, 0.15, 0.1, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02];
 /** Milliseconds that an object is at work: until a commit is confirmed, and for any other call. */

@@ -108,18 +108,19 @@ class Payer {
 
   /**
    * Clicks until it is answered: Chromium drops a click that meets the beginning of a download, and the local proxy may
-   * lose a reply.
+   * lose a reply. Where the button is gone without an answer the click was taken: its reply, and the note in it, is lost.
    */
   async press(button: Locator, answer: Locator): Promise<void> {
-    const isAnswered = () =>
-      answer.waitFor({ timeout: 20_000 }).then(
+    for (let tries = 0; tries < 4; tries++) {
+      await button.click({ noWaitAfter: true });
+      const isAnswered = await answer.waitFor({ timeout: 20_000 }).then(
         () => true,
         () => false,
       );
-    await button.click({ noWaitAfter: true });
-    if (await isAnswered()) return;
-    if ((await button.count()) > 0) await button.click();
-    else await this.page.reload();
+      if (isAnswered) return;
+      await this.page.reload();
+      if ((await button.count()) === 0) return;
+    }
     await answer.waitFor();
   }
 

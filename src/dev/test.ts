@@ -1,6 +1,7 @@
 /**
  * `npm test`: the suites of vitest.config.ts but the `apart-` projects, beside those of the tools (node:test).
- * `npm run test:browser`: the suites in test/browser, which need a Chromium. `npm run test:faults`: the suites in
+ * `npm run test:browser`: the suites in test/browser, which need a Chromium; a failed one runs once more, alone.
+ * `npm run test:faults`: the suites in
  * test/faults, which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or
  * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of
  * clicks, the fuzz and the faults with new seeds.
@@ -25,7 +26,9 @@ try {
     // Two suites at once, since each waits for its browser and its service in turn. All services begin with one state.
     const state = join(reports, "state");
     await migrate(state);
-    results.push(await runNodeTests([first], ["--test-concurrency=2", ...rest], "stdout", { MIGRATED_STATE: state }));
+    const env = { MIGRATED_STATE: state };
+    const all = await runNodeTests([first], ["--test-concurrency=2", ...rest], "stdout", env);
+    results.push(await withRetry(all, (files) => runNodeTests(files, [], "stdout", env)));
   } else if (first === "faults") {
     results.push(await runNodeTests([first], rest));
   } else if (first === "fuzz") {
@@ -74,14 +77,28 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
   return judged(code, "vitest", tally);
 }
 
-/** Returns node's test arguments. The readable report goes to the file `output`, or to standard output. */
+/**
+ * Runs the files of failed tests once more: the local runtime's proxy may lose a page's request, which the service cannot
+ * prevent. Prints each failure that did not come again on a line that begins with `flaky: `.
+ */
+async function withRetry(all: Tally, retry: (files: string[]) => Promise<Tally>): Promise<Tally> {
+  const files = [...new Set(all.failures.flatMap((failure) => /^test\/\S+?\.test\.ts/.exec(failure) ?? []))];
+  if (files.length === 0 || all.failures.length < all.failed) return all;
+  const again = await retry(files);
+  const nameOf = (failure: string) => failure.split(": ")[0];
+  const still = new Set(again.failures.map(nameOf));
+  for (const failure of all.failures) if (!still.has(nameOf(failure))) console.log(`flaky: ${failure}`);
+  return { passed: all.passed + all.failed - again.failed, failed: again.failed, failures: again.failures };
+}
+
+/** Runs test files, or those of folders of `test`. The readable report goes to the file `output`, or to standard output. */
 async function runNodeTests(
-  folders: string[],
+  places: string[],
   args: string[],
   output = "stdout",
   env: NodeJS.Dict<string> = {},
 ): Promise<Tally> {
-  const patterns = folders.map((folder) => `test/${folder}/**/*.test.ts`);
+  const patterns = places.map((place) => (place.endsWith(".ts") ? place : `test/${place}/**/*.test.ts`));
   const files = (await Array.fromAsync(glob(patterns, { cwd: ROOT }))).toSorted();
   if (files.length === 0) return { passed: 0, failed: 0, failures: [] };
   const report = join(reports, "node.tap");

@@ -108,7 +108,7 @@ class Payer {
 
   /**
    * Clicks until it is answered: Chromium drops a click that meets the beginning of a download, and the local proxy may
-   * lose a reply. Where the button is gone without an answer the click was taken: its reply, and the note in it, is lost.
+   * lose a reply. If the button is gone without an answer, the click was taken and its reply, with the note, was lost.
    */
   async press(button: Locator, answer: Locator): Promise<void> {
     for (let tries = 0; tries < 4; tries++) {

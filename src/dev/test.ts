@@ -1,6 +1,6 @@
 /**
  * `npm test`: the suites of vitest.config.ts but the `apart-` projects, beside those of the tools (node:test).
- * `npm run test:browser`: the suites in test/browser, which need a Chromium; a failed one runs once more, alone.
+ * `npm run test:browser`: the suites in test/browser, which need a Chromium; a failed one runs again, alone.
  * `npm run test:faults`: the suites in
  * test/faults, which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or
  * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of
@@ -78,7 +78,7 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
 }
 
 /**
- * Runs the files of failed tests once more: the local runtime's proxy may lose a page's request, which the service cannot
+ * Runs the files of failed tests again: the local runtime's proxy may lose a page's request, which the service cannot
  * prevent. Prints each failure that did not come again on a line that begins with `flaky: `.
  */
 async function withRetry(all: Tally, retry: (files: string[]) => Promise<Tally>): Promise<Tally> {

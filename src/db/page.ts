@@ -9,6 +9,8 @@ export interface PageRequest {
   cursor?: string | undefined;
   /** Newest first by default; a cursor continues in the order in which it was made. */
   order?: Order | undefined;
+  /** One of the list's sorts, descending unless the order is `oldest`; undefined for the list's own. */
+  sort?: string | undefined;
   /** False: the total is 0, uncounted. True: exact, even for a list whose total is capped (`CustomerPage`). */
   counted?: boolean | undefined;
 }

@@ -119,6 +119,11 @@ export const GROWING: Record<string, Growing> = {
     why: "partners are sorted by a figure of each, which no index has",
     story: 12,
   },
+  "GET /dashboard/commissions, by amount": {
+    run: async ({ owner }) => owner.get("/dashboard/commissions?sort=-amount"),
+    why: "a list is sorted by a value that no index has, up to 20,000 rows",
+    story: 36,
+  },
   "GET /dashboard/payments/codes": {
     run: async ({ owner }) => owner.get("/dashboard/payments/codes"),
     why: "of the newest 500 payments that name no partner, however many there are",

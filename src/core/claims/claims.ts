@@ -18,7 +18,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { pagedList, readPage } from "../kernel/list-page.ts";
+import { byPartner, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { Commission, Payment, Program, SaleClaim } from "../kernel/rows.ts";
@@ -180,7 +180,8 @@ export async function listClaims(ctx: Reader, filter: ClaimFilter): Promise<Page
     filter.status === undefined ? undefined : eq(claims.status, filter.status),
   );
   const narrowed = filter.partner_id !== undefined;
-  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed });
+  const sorts = { partner: byPartner(claims.partner_id), status: { by: sql`${claims.status}` } };
+  return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed, sorts });
 }
 
 /** A claim with the payments that it can match, each with its commissions. */

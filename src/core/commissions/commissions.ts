@@ -17,7 +17,7 @@ import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -62,6 +62,11 @@ export async function listCommissions(ctx: Reader, filter: CommissionFilter): Pr
     conditions: matchCommissions(ctx, filter),
     state: filter.status,
     narrowed,
+    sorts: {
+      partner: byPartner(commissions.partner_id),
+      amount: byAmount(ctx, commissions.amount_cents, commissions.currency),
+      status: { by: sql`${commissions.status}` },
+    },
   });
 }
 

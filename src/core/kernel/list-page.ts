@@ -11,6 +11,7 @@ import {
   type PageOfTexts,
   type PageRequest,
 } from "../../db/page.ts";
+import { selectRows, text, textOf, whole } from "../../db/rows.ts";
 import type { listCounts } from "../../db/schema.ts";
 import type { IdKind } from "../../lib/id.ts";
 import type { Reader } from "./context.ts";
@@ -40,32 +41,129 @@ export interface Selection {
   state: string | undefined;
   /** Whether the conditions filter beyond program and state: then its rows are counted. */
   narrowed: boolean;
+  /** The sorts other than by id, by name. */
+  sorts?: Readonly<Record<string, Sort>>;
 }
 
-/** A page of a list in the requested order, with its exact total, in one statement together with the program's key. */
+/** The value of a row to sort by. */
+export interface Sort {
+  by: SQL;
+  /** Rows are sorted within equal values of it, which ascend. */
+  within?: SQL;
+  /** A common table expression that `by` uses. */
+  using?: SQL;
+}
+
+/** The most matching rows that are sorted: no index has the values, so all of them are read. */
+export const MOST_SORTED = 20_000;
+
+/**
+ * A page of a list in the requested order, with its exact total, in one statement together with the program's key. More
+ * than `MOST_SORTED` rows are not sorted: they come newest first.
+ */
 export async function readPage<View extends { id: string }>(
   ctx: Reader,
   list: PagedList<View>,
   request: PageRequest,
-  { conditions, state, narrowed }: Selection,
+  selection: Selection,
 ): Promise<PageOfTexts<View>> {
+  const { sort = "", cursor } = request;
+  const sorted = selection.sorts?.[sort];
+  if (sorted) {
+    if (cursor === undefined) return readSorted(ctx, list, request, selection, sorted);
+    if (cursor.startsWith("[")) return readIds(ctx, list, request, JSON.parse(cursor) as string[]);
+    return readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection);
+  }
   const { table, row } = list;
+  const { conditions } = selection;
   const after = cursorId(request, list.kind);
   const { limit, offset } = window(request);
   const isOldest = request.order === "oldest";
   const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
   const wanted = after === null ? conditions : sql`${conditions} and ${table.id} ${beyond} ${after}`;
   const { total, texts } = await ctx.readPage<View>({
-    total:
-      request.counted === false
-        ? sql`select 0`
-        : narrowed
-          ? sql`select count(*) from ${table} where ${conditions}`
-          : countedTotal(ctx, list.name, state),
+    total: request.counted === false ? sql`select 0` : totalOf(ctx, list, selection),
     rows: sql`select ${row} as object from ${table} where ${wanted}
       order by ${table.id} ${direction} limit ${literal(limit)} offset ${offset}`,
   });
   return pageOfTexts(request, isOldest ? texts.toReversed() : texts, total);
+}
+
+async function readSorted<View extends { id: string }>(
+  ctx: Reader,
+  list: PagedList<View>,
+  request: PageRequest,
+  selection: Selection,
+  { by, within, using }: Sort,
+): Promise<PageOfTexts<View>> {
+  const { table, row } = list;
+  const { limit, offset } = window(request);
+  const total = totalOf(ctx, list, selection);
+  const isShort = sql`(${total}) <= ${literal(MOST_SORTED)}`;
+  const order = sql`"within", value ${request.order === "oldest" ? sql`asc` : sql`desc`}, sorted_id desc`;
+  const sortable = sql`with ${using ? sql`${using},` : sql``} sortable as materialized
+    (select ${table.id} as sorted_id, iif(${isShort}, ${within ?? sql`null`}, null) as "within",
+      iif(${isShort}, ${by}, null) as value
+    from ${table} where ${selection.conditions} order by ${table.id} desc
+    limit ${literal(Math.max(MOST_SORTED, offset + limit))})`;
+  const counted = selectRows(ctx.db, { total: whole }, sql`select (${total}) as total`);
+  if (request.counted !== undefined) {
+    const sorted = sql`${sortable} select sorted_id as id from sortable order by ${order}`;
+    const [[{ total: found = 0 } = {}], rows] = await ctx.read(counted, selectRows(ctx.db, { id: text }, sorted));
+    const ids = rows.map(({ id }) => id);
+    return found > MOST_SORTED
+      ? readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection)
+      : readIds(ctx, list, request, ids);
+  }
+  const [[{ total: found = 0 } = {}], rows] = await ctx.read(
+    counted,
+    selectRows(
+      ctx.db,
+      { object: textOf<JsonText<View>>() },
+      sql`${sortable}, chosen as (select * from sortable order by ${order} limit ${literal(limit)} offset ${literal(offset)})
+        select ${row} as object from chosen cross join ${table} on ${table.id} = sorted_id order by ${order}`,
+    ),
+  );
+  const texts = rows.map(({ object }) => object);
+  return { ...pageOfTexts(request, texts, found), next_cursor: null };
+}
+
+/** The first of these rows, in the order of the ids; the cursor has the others, so that a file is sorted once. */
+async function readIds<View extends { id: string }>(
+  ctx: Reader,
+  { table, row }: PagedList<View>,
+  { page, per_page }: PageRequest,
+  ids: readonly string[],
+): Promise<PageOfTexts<View>> {
+  const wanted = JSON.stringify(ids.slice(0, per_page));
+  const [rows] = await ctx.read(
+    selectRows(
+      ctx.db,
+      { object: textOf<JsonText<View>>() },
+      sql`select ${row} as object from (select key as place, value as wanted_id from json_each(${wanted})) cross join ${table}
+        on ${table.id} = wanted_id and +program_id = ${ctx.programId} order by place`,
+    ),
+  );
+  const next_cursor = ids.length > per_page ? JSON.stringify(ids.slice(per_page)) : null;
+  return { texts: rows.map(({ object }) => object), total: ids.length, page, per_page, next_cursor };
+}
+
+/** Sorts by the name of the row's partner, as lists show it. */
+export function byPartner(partner_id: SQL | SQLiteColumn): Sort {
+  return { by: sql`(select ${PARTNER_NAME} from partners where partners.id = ${partner_id})` };
+}
+
+/** The name of a partner that lists show, folded. */
+export const PARTNER_NAME = sql.raw(
+  "lower(coalesce(nullif(trim(coalesce(first_name, '') || ' ' || coalesce(last_name, '')), ''), email))",
+);
+
+/** Sorts by amount within each currency; the program's currency is first. */
+export function byAmount({ programId }: Reader, amount: SQLiteColumn, currency: SQLiteColumn): Sort {
+  return {
+    by: sql`${amount}`,
+    within: sql`nullif(${currency}, (select p.currency from programs p where p.id = ${programId}))`,
+  };
 }
 
 /** The objects themselves. */
@@ -80,6 +178,11 @@ export function textOfPage<T>({ texts, ...page }: PageOfTexts<T>): JsonText<Page
 
 export function isTimed({ from, to }: { from?: number | undefined; to?: number | undefined }): boolean {
   return from !== undefined || to !== undefined;
+}
+
+function totalOf(ctx: Reader, { name, table }: PagedList<unknown>, selection: Selection): SQL {
+  const { conditions, state, narrowed } = selection;
+  return narrowed ? sql`select count(*) from ${table} where ${conditions}` : countedTotal(ctx, name, state);
 }
 
 /** A list's number of rows, in one state or all, from the kept counts: one row for each state. */

@@ -15,7 +15,7 @@ import { providerNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import { isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
@@ -61,7 +61,13 @@ export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<
   );
   const isNarrowed = filter.provider !== undefined || filter.partner_id !== undefined || isTimed(filter);
   const narrowed = isNarrowed || Boolean(filter.search);
-  return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed });
+  const sorts = {
+    customer: { by: sql`lower(coalesce(customer_email, customer_id, provider_transaction_id))` },
+    net: byAmount(ctx, payments.txn_amount_cents, payments.currency),
+    partner: byPartner(payments.partner_id),
+    outcome: { by: sql`coalesce(${payments.outcome}, '')` },
+  };
+  return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed, sorts });
 }
 
 /** One payment with its trace and its commission rows. */

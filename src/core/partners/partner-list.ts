@@ -1,13 +1,12 @@
 import { and, sql, type SQL } from "drizzle-orm";
-import { literal } from "../../db/client.ts";
-import type { JsonText, Order, PageOfTexts, PageRequest } from "../../db/page.ts";
+import type { JsonText, PageOfTexts, PageRequest } from "../../db/page.ts";
 import { amount, nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { selectGroups } from "../kernel/group-rows.ts";
-import { pagedList, readPage } from "../kernel/list-page.ts";
+import { pagedList, PARTNER_NAME, readPage, type Sort } from "../kernel/list-page.ts";
 import { selectSearchedPartners } from "../kernel/partner-search.ts";
 import type { Group } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -29,7 +28,7 @@ export async function listPartners(ctx: Reader, filter: PartnerFilter): Promise<
   const { status, group_id } = filter;
   const isOfGroup = group_id !== undefined;
   const narrowed = Boolean(filter.search) || (isOfGroup && status !== undefined);
-  const selection = { conditions: matching(ctx, filter), state: group_id ?? status, narrowed };
+  const selection = { conditions: matching(ctx, filter), state: group_id ?? status, narrowed, sorts: sortsOf(ctx) };
   return readPage(ctx, isOfGroup ? IN_GROUP : LIST, filter, selection);
 }
 
@@ -44,59 +43,36 @@ function matching(ctx: Reader, filter: Omit<PartnerFilter, keyof PageRequest>): 
   );
 }
 
-/** The columns that partners can be sorted by; money by the amount in the program's currency. */
-export const PARTNER_SORTS = ["partner", "status", "clicks", "sales", "revenue", "earned", "last_sale"] as const;
-export type PartnerSort = (typeof PARTNER_SORTS)[number];
-
-interface SortedFilter extends Omit<PartnerFilter, keyof PageRequest> {
-  sort: PartnerSort;
-  /** `newest` is descending. */
-  order: Order;
-  limit: number;
-  offset: number;
-}
-
-/** The ids of partners in a sort, and how many match. Reads every partner that matches. */
-export async function sortPartners(
-  ctx: ProgramCtx,
-  { sort, order, limit, offset, ...filter }: SortedFilter,
-): Promise<{ ids: string[]; total: number }> {
-  const conditions = matching(ctx, filter);
-  const direction = order === "oldest" ? sql`asc` : sql`desc`;
-  const [[counted], rows] = await ctx.read(
-    selectRows(ctx.db, { total: whole }, sql`select count(*) as total from partners where ${conditions}`),
-    selectRows(
-      ctx.db,
-      { id: text },
-      sql`with uncounted as materialized (${uncountedByPartner(ctx)})
-        select id from (select partners.id as id, ${SORT_VALUES[sort](ctx)} as value from partners where ${conditions})
-        order by value ${direction}, id desc limit ${literal(limit)} offset ${offset}`,
-    ),
-  );
-  return { ids: rows.map(({ id }) => id), total: counted?.total ?? 0 };
-}
-
 const OF_PARTNER = sql.raw("program_id = partners.program_id and partner_id = partners.id");
 const LAST_SALE = sql.raw(`(select s.created_at from payments s where s.partner_id = partners.id
   and s.outcome = 'commission' and s.event = 'transaction_completed' and +s.program_id = partners.program_id
   order by s.created_at desc limit 1)`);
 const EARNED = sql.raw("account in ('pending', 'payable', 'in_payout', 'paid')");
 
-const SORT_VALUES: Record<PartnerSort, (ctx: ProgramCtx) => SQL> = {
-  partner: () =>
-    sql`lower(coalesce(nullif(trim(coalesce(first_name, '') || ' ' || coalesce(last_name, '')), ''), email))`,
-  status: () => sql`status`,
-  clicks: () => sql`(select coalesce(sum(count), 0) from click_counts where ${OF_PARTNER})
-    + coalesce((select n from uncounted where partner_id = partners.id), 0)`,
-  sales: () => sql`(select coalesce(sum(sales), 0) from partner_sales where ${OF_PARTNER})`,
-  revenue: ({ program }) => sql`coalesce((select revenue_cents from partner_sales
-    where ${OF_PARTNER} and currency = ${program.currency}), 0)`,
-  earned: ({ program }) => sql`(select coalesce(sum(amount_cents), 0) from balances
-    where ${OF_PARTNER} and currency = ${program.currency} and ${EARNED})`,
-  last_sale: () => sql`coalesce(${LAST_SALE}, '')`,
-};
+/** Money is sorted by the amount in the program's currency. */
+function sortsOf(ctx: Reader): Record<string, Sort> {
+  const currency = sql`(select p.currency from programs p where p.id = ${ctx.programId})`;
+  return {
+    partner: { by: PARTNER_NAME },
+    status: { by: sql`${partners.status}` },
+    clicks: {
+      by: sql`(select coalesce(sum(count), 0) from click_counts where ${OF_PARTNER})
+        + coalesce((select n from uncounted where partner_id = partners.id), 0)`,
+      using: sql`uncounted as materialized (${uncountedByPartner(ctx)})`,
+    },
+    sales: { by: sql`(select coalesce(sum(sales), 0) from partner_sales where ${OF_PARTNER})` },
+    revenue: {
+      by: sql`coalesce((select revenue_cents from partner_sales where ${OF_PARTNER} and currency = ${currency}), 0)`,
+    },
+    earned: {
+      by: sql`(select coalesce(sum(amount_cents), 0) from balances
+        where ${OF_PARTNER} and currency = ${currency} and ${EARNED})`,
+    },
+    last_sale: { by: sql`coalesce(${LAST_SALE}, '')` },
+  };
+}
 
-function uncountedByPartner(ctx: ProgramCtx): SQL {
+function uncountedByPartner(ctx: Reader): SQL {
   return sql`select payload ->> 'partner_id' as partner_id, count(*) as n from ${uncountedClicks(ctx)} group by 1`;
 }
 

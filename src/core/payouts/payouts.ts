@@ -9,7 +9,7 @@ import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { isTimed, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, isTimed, readPage } from "../kernel/list-page.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -51,6 +51,12 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
   const narrowed = [method, currency, partner_id].some((one) => one !== undefined) || isTimed(filter);
   return readPage<PayoutView>(ctx, { ...LIST, row: payoutJson(ctx) }, filter, {
     ...{ conditions: matchPayouts(ctx, filter), state: status, narrowed },
+    sorts: {
+      partner: byPartner(payouts.partner_id),
+      amount: byAmount(ctx, payouts.amount_cents, payouts.currency),
+      method: { by: sql`coalesce(${payouts.method}, '')` },
+      status: { by: sql`${payouts.status}` },
+    },
   });
 }
 

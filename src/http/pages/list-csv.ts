@@ -21,7 +21,7 @@ import { countText } from "./parts/figures.tsx";
 
 const ROWS_PER_READ = 500;
 /** The most rows that fit in the platform's limit of database calls per request. */
-export const MAX_ROWS = 100_000;
+const MAX_ROWS = 100_000;
 
 /**
  * The rows of all pages of a list as CSV (RFC 4180), with the columns and order of its address, in pieces of at most

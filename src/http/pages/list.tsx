@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Child } from "../jsx.ts";
 import type * as z from "zod";
-import type { Order, Page } from "../../core/kernel/list-page.ts";
+import { MOST_SORTED, type Order, type Page } from "../../core/kernel/list-page.ts";
 import { amountOf, type Amount, type Amounts } from "../../domain/amount.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { findPartnerId, readPartnerNames, type PartnerName } from "../../core/partners/display-names.ts";
@@ -13,7 +13,7 @@ import { pathOf } from "../request-path.ts";
 import type { PageEnv } from "../session.ts";
 import { DEFAULT_PER_PAGE, type pageQuery } from "../validate.ts";
 import { addressOf, filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
-import { Badge, Money, Sums, When } from "./parts/figures.tsx";
+import { Badge, countText, Money, Sums, When } from "./parts/figures.tsx";
 import { PartnerLink, partnerText } from "./parts/partner.tsx";
 import { Pager, Table, type Column } from "./parts/table.tsx";
 import { ActionLink } from "./rights.tsx";
@@ -77,6 +77,8 @@ export interface Asked<Query extends ListQuery> {
 export interface Shown<Query extends ListQuery, Row> extends Asked<Query> {
   page: Page<Row>;
   names: Names;
+  /** Whether it is not sorted as asked, because too many rows match. */
+  isTooLong: boolean;
 }
 
 /** Accepts a slug or an e-mail address in place of a partner's id, because people type these. */
@@ -129,7 +131,12 @@ export async function readList<Query extends ListQuery, Row extends { id: string
 ): Promise<Shown<Query, Row>> {
   const asked = await requestOf(c, list);
   const page = await list.read(c, { ...asked.filter.value, order: asked.order, sort: asked.sort });
-  return { ...asked, page, names: await namesOf(c, list, page.data, asked) };
+  const isTooLong = asked.sort !== undefined && page.total > MOST_SORTED;
+  return {
+    ...asked,
+    ...(isTooLong ? { sort: undefined, order: "newest" } : {}),
+    ...{ page, isTooLong, names: await namesOf(c, list, page.data, asked) },
+  };
 }
 
 export async function namesOf<Query extends ListQuery, Row extends { id: string }>(
@@ -172,23 +179,31 @@ export function ListTable<Query extends ListQuery, Row extends { id: string }>(p
   const { data } = shown.page;
   const columns = columnsShown(list, shown);
   return (
-    <Table
-      label={list.label}
-      columns={[
-        ...(pick ? [{ label: "Choose", hidden: true }] : []),
-        ...columns.map((column) => ({
-          ...column,
-          quiet: column.quiet ?? isAlike(data, column),
-          sort: sortLink(list, shown, path, column),
-        })),
-        ...(act ? [{ label: act.label, hidden: true }] : []),
-      ]}
-      rows={data.map((row) => [
-        ...(pick ? [pick(row)] : []),
-        ...columns.map(({ cell }) => cell(row, shown.names)),
-        ...(act ? [act.cell(row)] : []),
-      ])}
-    />
+    <>
+      {shown.isTooLong ? (
+        <p class="table-note">
+          At most {countText(MOST_SORTED)} rows are sorted by this column. Filter the list, for example by date. It
+          shows the newest first.
+        </p>
+      ) : null}
+      <Table
+        label={list.label}
+        columns={[
+          ...(pick ? [{ label: "Choose", hidden: true }] : []),
+          ...columns.map((column) => ({
+            ...column,
+            quiet: column.quiet ?? isAlike(data, column),
+            sort: sortLink(list, shown, path, column),
+          })),
+          ...(act ? [{ label: act.label, hidden: true }] : []),
+        ]}
+        rows={data.map((row) => [
+          ...(pick ? [pick(row)] : []),
+          ...columns.map(({ cell }) => cell(row, shown.names)),
+          ...(act ? [act.cell(row)] : []),
+        ])}
+      />
+    </>
   );
 }
 

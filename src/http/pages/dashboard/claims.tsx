@@ -40,7 +40,10 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
   partnerOf: (claim) => claim.partner_id,
   sort: "created_at",
   columns: [
-    partnerColumn<Listed>({ href: ({ id }) => `${AT}/${id}`, csv: { claim_id: "id" } }),
+    {
+      ...partnerColumn<Listed>({ href: ({ id }) => `${AT}/${id}`, csv: { claim_id: "id" } }),
+      sort: "ascending",
+    },
     {
       key: "sale",
       label: "Sale",
@@ -50,7 +53,7 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
     textColumn("payment_id", "Payment"),
     textColumn("note", "Note"),
     timeColumn("decided_at", "Decided"),
-    statusColumn("State", CLAIM_TEXTS),
+    { ...statusColumn("State", CLAIM_TEXTS), sort: "ascending" },
     dateColumn("Sent", "created_at"),
   ],
 };

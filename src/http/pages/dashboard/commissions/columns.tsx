@@ -42,15 +42,19 @@ export const COMMISSION_LIST: ListOf<typeof commissionQuery, Listed> = {
   partnerOf: (row) => row.partner_id,
   sort: "created_at",
   columns: [
-    partnerColumn<Listed>({
-      href: ({ id }) => `${COMMISSIONS}/${id}`,
-      second: kindText,
-      csv: { commission_id: "id", kind: "kind", provider: "provider" },
-    }),
-    amountColumn("amount", "Amount", (row) => row.amount_cents, { sum: true }),
+    {
+      ...partnerColumn<Listed>({
+        href: ({ id }) => `${COMMISSIONS}/${id}`,
+        second: kindText,
+        csv: { commission_id: "id", kind: "kind", provider: "provider" },
+      }),
+      sort: "ascending",
+    },
+    { ...amountColumn<Listed>("amount", "Amount", (row) => row.amount_cents, { sum: true }), sort: "descending" },
     {
       key: "status",
       label: "Status",
+      sort: "ascending",
       state: ({ status }) => status,
       cell: (row) => <StatusCell row={row} />,
       csv: { status: "status", flagged: (row) => String(row.flagged), review_reason: "review_reason" },

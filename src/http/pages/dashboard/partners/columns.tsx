@@ -1,21 +1,13 @@
 import type { Context } from "hono";
-import { parsePage, type Page } from "../../../../core/kernel/list-page.ts";
+import { parsePage } from "../../../../core/kernel/list-page.ts";
 import type { Group } from "../../../../core/kernel/rows.ts";
 import type { PartnerView } from "../../../../core/kernel/views.ts";
-import {
-  listPartners,
-  PARTNER_SORTS,
-  readPartnerFigures,
-  sortPartners,
-  type PartnerFigures,
-  type PartnerSort,
-} from "../../../../core/partners/partner-list.ts";
+import { listPartners, readPartnerFigures, type PartnerFigures } from "../../../../core/partners/partner-list.ts";
 import { listGroups } from "../../../../core/programs/groups.ts";
 import { sumUp, type Amounts } from "../../../../domain/amount.ts";
 import { partnerQuery } from "../../../queries.ts";
 import type { PageEnv } from "../../../session.ts";
-import { dateColumn, statusColumn, sumsColumn, timeColumn, type ListOf, type ListRequest } from "../../list.tsx";
-import { MAX_ROWS } from "../../list-csv.ts";
+import { dateColumn, statusColumn, sumsColumn, timeColumn, type ListOf } from "../../list.tsx";
 import { Count } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
@@ -55,41 +47,14 @@ export async function groupsOf(c: Context<PageEnv>): Promise<Group[]> {
   return groups;
 }
 
-type Request = ListRequest<typeof partnerQuery>;
-type IdPage = Omit<Page<never>, "data"> & { ids: string[] };
-
-async function pageOfIds(c: Context<PageEnv>, filter: Request): Promise<IdPage> {
-  const sort = PARTNER_SORTS.find((one) => one === filter.sort);
-  if (sort) return filter.counted === undefined ? sortedPage(c, filter, sort) : sortedPart(c, filter, sort);
-  const { data, ...page } = parsePage(await listPartners(c.var.ctx, filter));
-  return { ...page, ids: data.map(({ id }) => id) };
-}
-
-async function sortedPage(c: Context<PageEnv>, filter: Request, sort: PartnerSort): Promise<IdPage> {
-  const { page, per_page } = filter;
-  const window = { limit: per_page, offset: (page - 1) * per_page };
-  return { ...(await sortPartners(c.var.ctx, { ...filter, ...window, sort })), page, per_page, next_cursor: null };
-}
-
-const SORTED = new WeakMap<object, Awaited<ReturnType<typeof sortPartners>>>();
-
-/** A part of a file. All partners are sorted once: a figure that changes meanwhile does not move a partner. */
-async function sortedPart(c: Context<PageEnv>, filter: Request, sort: PartnerSort): Promise<IdPage> {
-  const all = SORTED.get(c) ?? (await sortPartners(c.var.ctx, { ...filter, limit: MAX_ROWS, offset: 0, sort }));
-  SORTED.set(c, all);
-  const { page, per_page, cursor = "0" } = filter;
-  const end = Number(cursor) + per_page;
-  const next_cursor = end < all.ids.length ? String(end) : null;
-  return { ids: all.ids.slice(Number(cursor), end), total: all.total, page, per_page, next_cursor };
-}
-
 export const PARTNER_LIST: ListOf<typeof partnerQuery, Listed> = {
   name: "partners",
   label: "Partners",
   query: partnerQuery,
   sort: "added",
   read: async (c, filter) => {
-    const { ids, ...page } = await pageOfIds(c, filter);
+    const { data: found, ...page } = parsePage(await listPartners(c.var.ctx, filter));
+    const ids = found.map(({ id }) => id);
     const { partners, groups } = await readPartnerFigures(c.var.ctx, ids);
     READ.set(c, groups);
     const named = new Map(groups.map((group) => [group.id, group]));

@@ -58,14 +58,18 @@ const LIST: ListOf<typeof paymentQuery, Listed> = {
     {
       key: "customer",
       label: "Customer",
+      sort: "ascending",
       cell: (payment) => <PaymentCell payment={payment} />,
       csv: { payment_id: "id", customer_email: "customer_email", event: "event", provider: "provider" },
     },
-    amountColumn("net", "Net of tax", (payment) => payment.txn_amount_cents, {
-      sum: true,
-      isShown: ({ event }) => event !== "lead_created",
-    }),
-    partnerColumn(),
+    {
+      ...amountColumn<Listed>("net", "Net of tax", (payment) => payment.txn_amount_cents, {
+        sum: true,
+        isShown: ({ event }) => event !== "lead_created",
+      }),
+      sort: "descending",
+    },
+    { ...partnerColumn(), sort: "ascending" },
     textColumn("provider_transaction_id", "Order"),
     textColumn("customer_id", "Customer id"),
     textColumn("subscription_id", "Subscription"),
@@ -73,6 +77,7 @@ const LIST: ListOf<typeof paymentQuery, Listed> = {
     {
       key: "outcome",
       label: "Outcome",
+      sort: "ascending",
       state: ({ outcome }) => outcome ?? "",
       cell: ({ outcome }) => <OutcomeCell outcome={outcome} />,
       csv: { outcome: "outcome" },

@@ -195,18 +195,23 @@ const LIST: ListOf<typeof payoutQuery, Listed> = {
   partnerOf: (row) => row.partner_id,
   sort: "created_at",
   columns: [
-    partnerColumn<Listed>({
-      href: ({ id }) => `${AT}/${id}`,
-      second: (row) => plural(row.commission_count, "commission"),
-      csv: { payout_id: "id", commission_count: "commission_count" },
-    }),
+    {
+      ...partnerColumn<Listed>({
+        href: ({ id }) => `${AT}/${id}`,
+        second: (row) => plural(row.commission_count, "commission"),
+        csv: { payout_id: "id", commission_count: "commission_count" },
+      }),
+      sort: "ascending",
+    },
     {
       ...amountColumn<Listed>("amount", "Amount", (row) => row.amount_cents, { sum: true }),
+      sort: "descending",
       cell: (row) => <EarnedFor of={row} />,
     },
     {
       key: "method",
       label: "Paid by",
+      sort: "ascending",
       cell: (row) => (
         <span>
           <span class="one-line">{payoutMethodText(row.method)}</span>
@@ -217,6 +222,7 @@ const LIST: ListOf<typeof payoutQuery, Listed> = {
     },
     {
       ...statusColumn(),
+      sort: "ascending",
       cell: ({ status, held_until }) => (
         <span>
           <Badge state={status} />

@@ -109,13 +109,13 @@ async function readSorted<View extends { id: string }>(
   const counted = selectRows(ctx.db, { total: whole }, sql`select (${total}) as total`);
   if (request.counted !== undefined) {
     const sorted = sql`${sortable} select sorted_id as id from sortable order by ${order}`;
-    const [[{ total: found = 0 } = {}], rows] = await ctx.read(counted, selectRows(ctx.db, { id: text }, sorted));
+    const [[found], rows] = await ctx.read(counted, selectRows(ctx.db, { id: text }, sorted));
     const ids = rows.map(({ id }) => id);
-    return found > MOST_SORTED
+    return found!.total > MOST_SORTED
       ? readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection)
       : readIds(ctx, list, request, ids);
   }
-  const [[{ total: found = 0 } = {}], rows] = await ctx.read(
+  const [[found], rows] = await ctx.read(
     counted,
     selectRows(
       ctx.db,
@@ -125,7 +125,7 @@ async function readSorted<View extends { id: string }>(
     ),
   );
   const texts = rows.map(({ object }) => object);
-  return { ...pageOfTexts(request, texts, found), next_cursor: null };
+  return { ...pageOfTexts(request, texts, found!.total), next_cursor: null };
 }
 
 /** The first of these rows, in the order of the ids; the cursor has the others, so that a file is sorted once. */

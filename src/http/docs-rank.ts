@@ -43,12 +43,13 @@ function stemOf(word: string): string {
     .replace(/y$/, "i");
 }
 
+/** Compounds in two words or with a hyphen: back up, log-in, e-mail. */
+const SPLIT = /\b(e(?=.mail)|back|cash|check|log|opt|pay|roll|set|sign)[ -](mail|back|in|off|out|up)/gi;
+const joinCompounds = (text: string) => text.replaceAll(SPLIT, "$1$2");
+
 /** The stems of a text in its order. A name such as `payout.paid` or `listPartners` is a stem and has the stems of its parts. */
 export function stemsOf(text: string): string[] {
-  const plain = text
-    .normalize("NFD")
-    .replaceAll(/\p{M}/gu, "")
-    .replaceAll(/\be-mail/gi, "email");
+  const plain = joinCompounds(text.normalize("NFD").replaceAll(/\p{M}/gu, ""));
   const names = plain.match(/\w+(?:\.\w+)*/g) ?? [];
   const words = names.flatMap((name) => {
     const parts = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").split(/[ ._]+/);
@@ -59,7 +60,7 @@ export function stemsOf(text: string): string[] {
 
 /** The words of a query: a name counts as one. */
 function askedOf(query: string): string[] {
-  const names = query.match(/[^\s/-]+/g) ?? [];
+  const names = joinCompounds(query).match(/[^\s/-]+/g) ?? [];
   const words = names.map((name) => stemsOf(name)[0] ?? "").filter(Boolean);
   return words.slice(0, MOST_WORDS);
 }
@@ -88,7 +89,8 @@ function matchOf({ head, words, href }: Entry, stem: string): number {
   const begins = stem.length > 2 ? ` ${stem}` : ` ${stem} `;
   if (head.includes(` ${stem} `)) return title;
   if (head.includes(begins)) return title / 2;
-  const text = words.length > LONG ? 1 : 2;
+  // Guides and reference come before the changelog.
+  const text = words.length > LONG || href.includes("/changelog") ? 1 : 2;
   if (words.includes(` ${stem} `)) return text;
   return words.includes(begins) ? text / 2 : 0;
 }

@@ -22,6 +22,18 @@ export const docsSearch = new Hono<AppEnv>().get("/docs/search", async (c) => {
   return filled;
 });
 
+/** The number of results above the others. */
+const FIRST = 8;
+
+const GUIDES = [
+  ["Start", "/docs/start"],
+  ["Integrate", "/docs/integrate"],
+  ["Commission rules", "/docs/rules"],
+  ["Payouts", "/docs/payouts"],
+  ["First deploy", "/docs/first-deploy"],
+  ["All guides and the API reference", "/docs"],
+] as const;
+
 /** The results of a search in the guides and the reference. */
 export function FoundPage({ query, found }: { query: string; found: Entry[] }) {
   return (
@@ -29,23 +41,46 @@ export function FoundPage({ query, found }: { query: string; found: Entry[] }) {
       <PageHead title="Search" lede={query === "" ? "Enter what you are looking for." : `Results for “${query}”`} />
       <section class="card">
         {found.length > 0 ? (
-          <ul class="titled-list">
-            {found.map(({ title, href, kind, about }) => (
-              <li>
-                <a href={href}>{title}</a> <span class="muted small">{kind}</span>
-                {about === "" ? null : (
-                  <p class="muted small">
-                    <Marked text={about} />
-                  </p>
-                )}
-              </li>
-            ))}
-          </ul>
+          <>
+            <Results found={found.slice(0, FIRST)} />
+            {found.length > FIRST ? (
+              <details>
+                <summary>Show {found.length - FIRST} more</summary>
+                <Results found={found.slice(FIRST)} />
+              </details>
+            ) : null}
+          </>
         ) : (
-          <p class="muted">{query === "" ? "Nothing to search for yet." : "No results. Try another word."}</p>
+          <>
+            <p>{query === "" ? "Or begin with a guide:" : "No results. Try another word, or begin with a guide:"}</p>
+            <ul class="titled-list">
+              {GUIDES.map(([title, href]) => (
+                <li>
+                  <a href={href}>{title}</a>
+                </li>
+              ))}
+            </ul>
+          </>
         )}
       </section>
     </>
+  );
+}
+
+function Results({ found }: { found: readonly Entry[] }) {
+  return (
+    <ul class="titled-list">
+      {found.map(({ title, href, kind, about }) => (
+        <li>
+          <a href={href}>{title}</a> <span class="muted small">{kind}</span>
+          {about === "" ? null : (
+            <p class="muted small">
+              <Marked text={about} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -198,6 +198,26 @@ const ANSWERS: Record<string, string> = {
   "refund after payout": "/docs/payouts#a-refund-after-the-payout",
   idempotent: "/docs#idempotency",
   "promo code": "/docs/integrate#promotion-codes",
+  shopify: "/docs/integrate#facts-from-your-own-server",
+  zapier: "/docs/integrate#facts-from-your-own-server",
+  postback: "/docs/integrate#facts-from-your-own-server",
+  "w-9": "/docs/payouts#tax-data",
+  "1099": "/docs/payouts#tax-data",
+  "back up": "/docs/operate#backups",
+  "roll back": "/docs/deploy#upgrade-and-rollback",
+  "log in": "/docs/start#sign-in-and-team",
+  "2fa": "/docs/start#sign-in-and-team",
+  "team member": "/docs/start#sign-in-and-team",
+  docker: "/docs/first-deploy",
+  license: "/docs/first-deploy",
+  smtp: "/docs/operate#e-mail",
+  logs: "/docs/operate#watching",
+  "missing sale": "/docs/api/claims",
+  "audit log": "/docs/api/events",
+  "cookie banner": "/docs/script",
+  "csv import": "/docs/migrate#import",
+  "sepa file": "/docs/payouts#files-for-banks-and-wise",
+  react: "/docs/integrate#1-add-the-script",
 };
 
 describe("the search of the documentation (HTTP-34)", () => {
@@ -211,6 +231,13 @@ describe("the search of the documentation (HTTP-34)", () => {
     for (const [query, answer] of Object.entries(ANSWERS)) {
       expect([query, (await found(query)).slice(0, 3)]).toEqual([query, expect.arrayContaining([answer])]);
     }
+  });
+
+  it("shows eight results, and the others on demand", async () => {
+    const [, main = ""] = (await call<string>("/docs/search?q=payout")).body.split("<main");
+    const [first = "", others = ""] = main.split("<details");
+    expect(linksIn(first)).toHaveLength(8);
+    expect(/<summary>Show (\d+) more/.exec(others)?.[1]).toBe(String(linksIn(others).length));
   });
 
   it("finds operations, fields, errors, events and sections of guides, by words in any order", async () => {
@@ -231,8 +258,10 @@ describe("the search of the documentation (HTTP-34)", () => {
     expect(result).toContain("Use it after you corrected a slug or a partner.");
   });
 
-  it("answers nothing, too much and markup as what it is", async () => {
-    for (const query of ["", "   ", "qqqqqq", "x".repeat(5_000)]) expect(await found(query)).toEqual([]);
+  it("leads to the guides from a query for nothing or too much, and shows markup as text", async () => {
+    for (const query of ["", "   ", "qqqqqq", "x".repeat(5_000)]) {
+      expect((await found(query)).at(-1), query).toBe("/docs");
+    }
     const { body } = await call<string>(`/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
     expect(body).not.toContain("<script>alert");
     expect(body).toContain("&lt;script&gt;");

@@ -46,6 +46,9 @@ describe("the search of the documentation (HTTP-34)", () => {
       ["status", "statuses"],
       ["box", "boxes"],
       ["e-mail", "email", "E-Mails"],
+      ["back up", "backup", "back-ups"],
+      ["log in", "login", "Log-in"],
+      ["check out", "checkout"],
     ]) {
       expect(new Set(words.map((word) => stemsOf(word).join())).size, words.join()).toBe(1);
     }

@@ -230,7 +230,7 @@ describe("the events in the log (PAGE-27)", () => {
     for (const sentence of [
       /^Commission of 98\.00 USD for Tara Ivanov commission\.created$/,
       /^Commission of 98\.00 USD for Tara Ivanov: approved commission\.updated$/,
-      /^Stripe event checkout\.session\.completed: commission webhook\.provider_a$/,
+      /^Event checkout\.session\.completed from Stripe: commission webhook\.provider_a$/,
       /^Promotion code TARA20 given to Tara Ivanov code\.created$/,
       /^Flow Large added flow\.created$/,
       /^Partner Tara Ivanov added partner\.created$/,

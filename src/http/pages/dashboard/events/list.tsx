@@ -4,7 +4,6 @@ import { NOT_CLICKS } from "../../../../core/kernel/event-counts.ts";
 import { withoutDetails } from "../../../../core/kernel/payout-details.ts";
 import type { AuditEvent } from "../../../../core/kernel/rows.ts";
 import { isFirstKey, type Actor, type Changes } from "../../../../domain/actor.ts";
-import type { PayloadField } from "../../../../domain/event.ts";
 import { AUDIT_EVENT_TYPES, providerName, vendorNamed } from "../../../../providers/registry.ts";
 import { eventQuery } from "../../../queries.ts";
 import { dateColumn, ListTable, type ListOf, type Names } from "../../list.tsx";
@@ -14,7 +13,7 @@ import { PAYOUT_METHODS } from "../../../../domain/partner.ts";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { nameText } from "../../parts/shown-name.ts";
 import { listPage } from "../../list-page.tsx";
-import { whatText } from "./what.tsx";
+import { eventLinks, whatText } from "./what.tsx";
 
 const AT = "/dashboard/events";
 
@@ -76,29 +75,6 @@ export const events = listPage(LIST, {
     <ListTable list={LIST} shown={shown} path={AT} act={{ label: "Open", cell: (event) => <Links event={event} /> }} />
   ),
 });
-
-/** The pages for ids in payloads; null if an id has no page. */
-const PLACES: Record<Extract<PayloadField, `${string}_id`>, string | null> = {
-  application_id: "partners/applications",
-  commission_id: "commissions",
-  partner_id: "partners",
-  payment_id: "payments",
-  claim_id: "claims",
-  payout_id: "payouts",
-  export_id: null,
-  flow_id: "flows",
-  group_id: "partners/groups",
-  code_id: null,
-  provider_code_id: null,
-  endpoint_id: "webhooks",
-  destination_id: null,
-  event_id: null,
-  program_id: null,
-  key_id: null,
-  member_id: null,
-  session_id: null,
-  passkey_id: null,
-};
 
 const ACTORS: Record<Actor["type"], string> = {
   api_key: "API key",
@@ -172,12 +148,9 @@ function Changed({ changes }: { changes: Changes }) {
 function Links({ event: { payload } }: { event: AuditEvent }) {
   return (
     <span class="links">
-      {Object.entries(PLACES).map(([field, place]) => {
-        const target = payload[field];
-        return place !== null && typeof target === "string" ? (
-          <a href={`/dashboard/${place}/${target}`}>{place.slice(0, -1)}</a>
-        ) : null;
-      })}
+      {eventLinks(payload).map(({ label, href }) => (
+        <a href={href}>{label}</a>
+      ))}
     </span>
   );
 }

@@ -1,9 +1,9 @@
 import type { AuditEvent } from "../../../../core/kernel/rows.ts";
 import type { PartnerName } from "../../../../core/partners/display-names.ts";
-import { eventKind, type PayloadText } from "../../../../domain/event.ts";
+import { eventKind, type PayloadField, type PayloadText } from "../../../../domain/event.ts";
 import { OUTCOMES } from "../../../../domain/payment.ts";
 import { cents } from "../../../../domain/money.ts";
-import { PROVIDER_NAMES, vendorNamed } from "../../../../providers/registry.ts";
+import { PROVIDER_NAMES, providerName, providerNamed } from "../../../../providers/registry.ts";
 import { countText, moneyText, plural, providerText } from "../../parts/figures.tsx";
 import { CLAIM_TEXTS } from "../../parts/claim-words.tsx";
 import { partnerText } from "../../parts/partner.tsx";
@@ -33,8 +33,9 @@ const SENTENCES: Partial<Record<string, (event: Described) => string | null>> = 
   commission: (event) => {
     const money = moneyIn(event.payload);
     const noun = event.payload["kind"] === "clawback" ? "Clawback" : "Commission";
-    if (money === null || event.who === null) return null;
-    return `${noun} of ${money} for ${event.who}${event.verb === "created" ? "" : `: ${commissionChange(event)}`}`;
+    if (money === null) return null;
+    const whose = event.who === null ? "" : ` for ${event.who}`;
+    return `${noun} of ${money}${whose}${event.verb === "created" ? "" : `: ${commissionChange(event)}`}`;
   },
   payout: ({ payload, verb, who }) => {
     const money = moneyIn(payload);
@@ -60,8 +61,14 @@ const SENTENCES: Partial<Record<string, (event: Described) => string | null>> = 
   webhook: ({ payload, type, verb }) => {
     if (type === "webhook.refused") return refused(payload);
     const event = textIn(payload, "event_type");
-    const vendor = vendorNamed(verb);
-    return vendor && event !== null ? `${providerText(vendor.name)} event ${event}: ${outcomeOf(payload)}` : null;
+    const provider = providerNamed(verb);
+    return provider && event !== null
+      ? `Event ${event} from ${providerName(provider.name)}: ${outcomeOf(payload)}`
+      : null;
+  },
+  sign_in: ({ payload }) => {
+    const [email, why] = [textIn(payload, "email"), FAILURES[textIn(payload, "reason") ?? ""]];
+    return email === null || why === undefined ? null : `Sign-in of ${email} failed: ${why}`;
   },
   list: ({ payload: { list, count } }) =>
     typeof list === "string" && typeof count === "number"
@@ -78,6 +85,12 @@ const PARTNER_VERBS: Partial<Record<string, string>> = {
 };
 
 const CODE_VERBS: Partial<Record<string, string>> = { created: "given to", moved: "moved to", deleted: "removed from" };
+
+const FAILURES: Partial<Record<string, string>> = {
+  expired: "the link had expired",
+  used: "the link had been used before",
+  copied: "the passkey may be a copy",
+};
 
 function named(noun: string): (event: Described) => string | null {
   return ({ payload, verb }) => sentence(noun, textIn(payload, "name"), verb);
@@ -132,16 +145,16 @@ const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
   country: true,
   name: true,
   url: true,
-  event_type: true,
+  event_type: false,
   format: true,
   list: true,
-  outcome: true,
+  outcome: false,
   status: false,
   email: true,
   role: true,
   device: true,
-  reason: true,
-  apply_from: true,
+  reason: false,
+  apply_from: false,
   referrer: false,
   provider: false,
   currency: false,
@@ -172,4 +185,35 @@ function details(payload: Event["payload"], partner: PartnerName | undefined): s
   });
   const texts = partner ? [partnerText(partner), ...fields.filter((text) => text !== partner.slug)] : fields;
   return texts.length === 0 ? "" : `: ${texts.slice(0, 3).join(", ")}`;
+}
+
+/** The pages of the ids in payloads, with the names of their links; null if an id has no page. */
+const PLACES: Record<Extract<PayloadField, `${string}_id`>, readonly [path: string, label: string] | null> = {
+  application_id: ["partners/applications", "Application"],
+  commission_id: ["commissions", "Commission"],
+  partner_id: ["partners", "Partner"],
+  payment_id: ["payments", "Payment"],
+  claim_id: ["claims", "Claim"],
+  payout_id: ["payouts", "Payout"],
+  export_id: null,
+  flow_id: ["flows", "Flow"],
+  group_id: ["partners/groups", "Group"],
+  code_id: null,
+  provider_code_id: null,
+  endpoint_id: ["webhooks", "Endpoint"],
+  destination_id: null,
+  event_id: null,
+  program_id: null,
+  key_id: null,
+  member_id: null,
+  session_id: null,
+  passkey_id: null,
+};
+
+/** Links to the pages of the objects in a payload. */
+export function eventLinks(payload: Event["payload"]): { label: string; href: string }[] {
+  return Object.entries(PLACES).flatMap(([field, place]) => {
+    const id = payload[field];
+    return place === null || typeof id !== "string" ? [] : [{ label: place[1], href: `/dashboard/${place[0]}/${id}` }];
+  });
 }

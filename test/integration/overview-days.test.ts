@@ -122,7 +122,7 @@ describe("the figures of some days (PAGE-16)", () => {
     for (const bars of [clicks, sales]) expect(bars.match(/<rect class="plot-bar"/g)).toHaveLength(7);
     expect(plot.match(/<label class="plot-point"><input type="radio" name="plot-clicks-and-sales"/g)).toHaveLength(7);
     expect(plot).toContain('<span class="plot-says">7 Mar 2026: Clicks 106, Sales 3</span>');
-    expect(textOf(plot)).toContain("Day (UTC) Clicks Sales 7 Mar 2026 106 3 6 Mar 2026 105 3");
+    expect(textOf(plot)).toContain("Day Clicks Sales 7 Mar 2026 106 3 6 Mar 2026 105 3");
     const year = (await owner.get("/dashboard?from=2025-03-08&to=2026-03-07")).body;
     const weeks = /<h3>Commissions<\/h3>.*?<\/figure>/s.exec(year)?.[0] ?? "";
     expect(weeks.match(/<label class="plot-point">/g)).toHaveLength(53);

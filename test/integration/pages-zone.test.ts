@@ -13,6 +13,8 @@ import { signInOwner, signInPartner, textOf, type Visitor } from "../support/vis
 
 const KATHMANDU = "Asia/Kathmandu";
 const NEW_YORK = "America/New_York";
+/** The end of the note at the foot of pages with daily figures. */
+const UTC_DAYS = "; daily figures use UTC days.";
 /** The day has 23 hours there, from 05:00 to 04:00 of the next day in UTC. */
 const SHORT_DAY = "2026-03-08";
 
@@ -75,7 +77,7 @@ describe("every page with times", () => {
       }
       const shown = textOf(body.replaceAll(/<(pre|textarea)[\s\S]*?<\/\1>/g, ""));
       expect([path, /\d\d:\d\d UTC|\d\d-\d\dT\d\d:/.exec(shown)?.[0]]).toEqual([path, undefined]);
-      expect([path, shown.split(`Times are in the time zone ${name}.`).length]).toEqual([path, 2]);
+      expect([path, shown.split(`Times are in the time zone ${name}`).length]).toEqual([path, 2]);
       expect([path, body.includes('href="/dashboard/settings#f-time_zone"')]).toEqual([path, path.startsWith("/dash")]);
       if (times.some(({ text }) => text.includes(":"))) withTimes.push(path);
     }
@@ -93,11 +95,21 @@ describe("every page with times", () => {
     expect(await open("/dashboard/settings")).toContain('id="f-time_zone"');
   });
 
-  it("where sums are by day says that these days are UTC, once", async () => {
-    const counted = await Promise.all(
-      PAGES.map(async ({ path }) => [path, (await open(path)).split("Days are UTC.").length - 1] as const),
-    );
-    expect(Object.fromEntries(counted.filter(([, count]) => count > 0))).toEqual({
+  it("says of daily figures that their days are UTC, once and at its foot, unless the zone is", async () => {
+    const namesUtc = async () => {
+      const said = await Promise.all(
+        PAGES.map(async ({ path }) => {
+          const [body, foot = ""] = (await open(path)).split('class="zone-note');
+          expect([path, /\(UTC\)|days are UTC/i.exec(textOf(body!))?.[0]]).toEqual([path, undefined]);
+          return [path, foot.split(UTC_DAYS).length - 1] as const;
+        }),
+      );
+      return Object.fromEntries(said.filter(([, count]) => count > 0));
+    };
+    await moveTo(stocked.program, "UTC");
+    expect(await namesUtc()).toEqual({});
+    await moveTo(stocked.program, KATHMANDU);
+    expect(await namesUtc()).toEqual({
       "/dashboard": 1,
       "/dashboard/partners/:id": 1,
       "/dashboard/partners/:id/codes": 1,
@@ -119,7 +131,7 @@ describe("every page with times", () => {
     const lists: string[] = [];
     for (const { path } of PAGES) {
       const first = await open(path);
-      if (!first.includes('name="from"') || first.includes("Days are UTC.")) continue;
+      if (!first.includes('name="from"') || first.includes(UTC_DAYS)) continue;
       lists.push(path);
       for (const [date, isThere] of [
         [there, true],

@@ -100,9 +100,11 @@ export function Frame({ session, at, utcDays, children }: FrameProps) {
 /** The time zone of the page's times and days (PAGE-23), with the owner's link to change it. */
 function ZoneNote({ session, utcDays }: Pick<FrameProps, "session" | "utcDays">) {
   const { time_zone } = session.program;
+  const hasOtherDays = utcDays && time_zone !== "UTC";
   return (
-    <p class="zone-note">
-      Times are in the time zone {time_zone}. {utcDays && time_zone !== "UTC" ? "Days are UTC. " : null}
+    <p class={hasOtherDays ? "zone-note of-days" : "zone-note"}>
+      Times are in the time zone {time_zone}
+      {hasOtherDays ? "; daily figures use UTC days" : ""}.{" "}
       {session.member && roleMay(session.member.role, "manage") ? (
         <a href="/dashboard/settings#f-time_zone">Change</a>
       ) : null}

@@ -236,7 +236,7 @@ function PlotTable({ drawn }: { drawn: readonly Drawn[] }) {
         <Table
           label={label}
           columns={[
-            { label: unit === "day" ? "Day (UTC)" : "Week (UTC)" },
+            { label: unit === "day" ? "Day" : "Week" },
             ...drawn.map(({ title }) => ({ label: title, align: "end" as const })),
           ]}
           rows={bars

@@ -72,7 +72,7 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
         <Table
           label="By day"
           columns={[
-            { label: "Day (UTC)" },
+            { label: "Day" },
             { label: "Clicks", align: "end" },
             { label: "Leads", align: "end" },
             { label: "Sales", align: "end" },

@@ -73,6 +73,11 @@ function moneyIn(html: string): string[] {
   return textOf(html).match(MONEY) ?? [];
 }
 
+/** The links of a page that choose a currency: its address and its code. */
+function switchesIn(html: string): RegExpExecArray[] {
+  return [...html.matchAll(/<a href="([^"]*currency=[^"]*)"[^>]*>([A-Z]{3})<\/a>/g)];
+}
+
 /** The figures at the head of a page, by name: the amounts that each shows. */
 function figuresOf(html: string): Record<string, string[]> {
   const figures = [...html.matchAll(/<div class="stat"><dt>(.*?)<\/dt><dd><span class="stat-value">(.*?)<\/dd>/gs)];
@@ -102,7 +107,7 @@ async function smallestUnitsOf(id: string): Promise<number[]> {
 describe("a program with four currencies (PAGE-5)", () => {
   it("the overview shows one currency at a time, chosen by a switch that names all, and a way to prepare payouts", async () => {
     const { body } = await owner.get("/dashboard");
-    const links = [...body.matchAll(/<a href="([^"]*currency=[^"]*)"[^>]*>([A-Z]{3})<\/a>/g)];
+    const links = switchesIn(body);
     expect(links.map(([, , currency]) => currency)).toEqual(["USD", "EUR", "JPY", "KWD"]);
     expect(textOf(body)).toContain("Prepare payouts");
     expect(textOf(body)).toContain("4 payouts");
@@ -127,10 +132,25 @@ describe("a program with four currencies (PAGE-5)", () => {
     expect(textOf(page)).toContain("100.00 USD, 200.00 EUR, 5,000 JPY and 12.345 KWD of it approved");
     const portal = (await member.get("/portal")).body;
     expect(figuresOf(portal)).toMatchObject({ Pending: ONE, "Ready to pay": TWO, "In a payout": THREE, Paid: FOUR });
-    for (const body of [page, portal]) {
-      const totals = [...body.matchAll(/<h3>Commissions[^<]*<\/h3><p class="plot-total">([^<]*)</g)];
-      expect(totals.map(([, total = ""]) => textOf(total))).toEqual(TEN);
-    }
+  });
+
+  it("their plots, statistics and codes show one currency at a time, chosen by the same switch (PAGE-45)", async () => {
+    const shownIn = async (visitor: Visitor, path: string, shown: RegExp) => {
+      const links = switchesIn((await visitor.get(path)).body);
+      const bodies: string[] = [];
+      for (const [, href = ""] of links) bodies.push((await visitor.get(href.replaceAll("&amp;", "&"))).body);
+      expect([path, links.map(([, , currency]) => currency)]).toEqual([path, ["USD", "EUR", "JPY", "KWD"]]);
+      expect((await visitor.get(path)).body.match(shown)).toEqual(bodies[0]!.match(shown));
+      return bodies.map((body) => [...body.matchAll(shown)].flatMap(([found]) => moneyIn(found)));
+    };
+    const plot = /<h3>Commissions[^<]*<\/h3><p class="plot-total">[^<]*</g;
+    for (const [visitor, path] of [
+      [owner, `/dashboard/partners/${partner.id}`],
+      [member, "/portal"],
+    ] as const)
+      expect(await shownIn(visitor, path, plot)).toEqual(TEN.map((total) => [total]));
+    const earned = /Earned<\/dt>.*?<\/span><\/span>|<td[^>]*class="end at-sum".*?<\/td>/gs;
+    expect(await shownIn(member, "/portal/statistics", earned)).toEqual(TEN.map((total) => [total, total]));
   });
 
   it("preparing payouts says what they come to in each, a partner once, and what is too little in its own currency", async () => {
@@ -229,8 +249,8 @@ describe("a program with four currencies (PAGE-5)", () => {
         const form = new RegExp(`^−?\\d{1,3}(,\\d{3})*${decimals === 0 ? "" : `\\.\\d{${decimals}}`} [A-Z]{3}$`);
         expect([path, money]).toEqual([path, expect.stringMatching(form)]);
       }
-      // The overview's figures are of one currency.
-      if (path === "/dashboard") continue;
+      // The figures of days are of one currency.
+      if (["/dashboard", "/portal/statistics"].includes(path)) continue;
       for (const [name, amounts] of Object.entries(figuresOf(body)).filter(([, found]) => found.length > 0)) {
         const currencies = amounts.map((amount) => amount.slice(-3));
         expect([path, name, currencies]).toEqual([path, name, ["USD", "EUR", "JPY", "KWD"]]);

@@ -117,7 +117,8 @@ describe("the statistics (PORTAL-2)", () => {
     expect(shown).toContain("Sales 2 vs. previous 30 days: 0");
     expect(shown).toContain("Conversion 50.0 % Earned");
     for (const text of ["/pricing 4", "news-1 2", "blog 1", "cannot be split by sub-id"]) expect(shown).toContain(text);
-    expect(shown).toMatch(/Earned 20\.00 USD 100 JPY/);
+    expect(shown).toContain("Earned 20.00 USD vs. previous");
+    expect(textOf((await visitor.get(`${AT}?currency=JPY`)).body)).toContain("Earned 100 JPY vs. previous");
     expect(shown).not.toContain("of-joe");
   });
 

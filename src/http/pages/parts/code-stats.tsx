@@ -9,15 +9,17 @@ import { Table } from "./table.tsx";
 interface CodeStatsProps {
   stats: readonly CodeStats[];
   days: number;
+  currency: string;
   /** The partner of each code, if the card shows codes of several partners. */
   names?: ReadonlyMap<string, PartnerName>;
   /** Hides the customers' payments. */
   hidesSales?: boolean;
 }
 
-/** The results of promotion codes, a line for each currency; hidden if there are no results. */
-export function CodeStatsCard({ stats, days, names, hidesSales = false }: CodeStatsProps) {
+/** The results of promotion codes in one currency; hidden without results. */
+export function CodeStatsCard({ stats: all, days, currency, names, hidesSales = false }: CodeStatsProps) {
   const zone = usePageZone();
+  const stats = all.filter((row) => row.currency === currency);
   if (stats.length === 0) return null;
   const title = `Results of codes, ${plural(days, "day")}`;
   return (

@@ -1,5 +1,4 @@
 import type { Child } from "../../jsx.ts";
-import type { DailyAmounts } from "../../../core/overview/overview.ts";
 import { amountOf } from "../../../domain/amount.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { addUp, cents, NOTHING, type Cents } from "../../../domain/money.ts";
@@ -168,37 +167,10 @@ export function countSeries(points: readonly { day: string; value: number }[], p
   return { ...props, points: counted, format: (value) => numberText(String(value)), decimal: String };
 }
 
-export function CountPlot({ points, ...props }: Totaled & { points: readonly { day: string; value: number }[] }) {
-  return <DailyPlot series={[countSeries(points, props)]} />;
-}
-
 /** A series of amounts in one currency. */
 export function moneySeries(currency: string, points: readonly PlotPoint[], props: Totaled): Series {
   const format = (value: Cents) => moneyText(amountOf({ currency }, value));
   return { ...props, points, format, decimal: (mark) => decimalAmount(mark, currency) };
-}
-
-interface MoneyPlotsProps extends Pick<Series, "title" | "tone"> {
-  amounts: DailyAmounts[];
-  /** The number of days in the title. */
-  days: number;
-}
-
-/** A card with a plot for each currency: two currencies cannot share a scale. */
-export function MoneyPlots({ title, amounts, days: span, tone }: MoneyPlotsProps) {
-  const titleOf = (currency: string) => `${title}${amounts.length === 1 ? "" : ` in ${currency}`}, ${span} days`;
-  return (
-    <>
-      {amounts.map(({ currency, days }) => {
-        const total = moneyText(amountOf({ currency }, totalOf(days)));
-        return (
-          <section class="card">
-            <DailyPlot series={[moneySeries(currency, days, { title: titleOf(currency), total, tone })]} />
-          </section>
-        );
-      })}
-    </>
-  );
 }
 
 export function totalOf(points: readonly PlotPoint[]): Cents {

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { daysOf, type Days } from "../../../core/overview/days.ts";
 import { lastDays } from "../../../core/partners/code-stats.ts";
+import { compareCurrencies } from "../../../domain/amount.ts";
 import { DAY, utcDay } from "../../../lib/time.ts";
 import type { PageEnv } from "../../session.ts";
 import { timeRange } from "../../validate.ts";
@@ -30,16 +31,57 @@ export function spanText(days: Days): string {
   return plural(daysOf(days).length, "day");
 }
 
-interface SpansProps {
-  at: string;
-  days: Days;
-  now: number;
-  /** The other parts of the address. */
-  query?: Record<string, string>;
+/** The currencies of amounts, the program's first; at least one. */
+export function currenciesIn(amounts: readonly { currency: string }[], program: { currency: string }): string[] {
+  const found = new Set(amounts.map(({ currency }) => currency));
+  if (found.size === 0) found.add(program.currency);
+  return [...found].toSorted((a, b) => compareCurrencies(a, b, program.currency));
 }
 
-/** Links to the page `at` of each span, and a form for any other days. */
-export function Spans({ at, days, now, query = {} }: SpansProps) {
+/** The currency in the address if the page has amounts in it, else the usual one. */
+export function chosenCurrency(
+  c: Context<PageEnv>,
+  currencies: readonly string[],
+  usual = currencies[0] ?? "",
+): string {
+  const asked = c.req.query("currency");
+  return currencies.find((currency) => currency === asked) ?? usual;
+}
+
+interface CurrenciesProps {
+  at: string;
+  currencies: readonly string[];
+  /** The shown one. */
+  currency: string;
+  query?: Days | undefined;
+}
+
+/** Links to the page `at` in each currency: amounts of two are never added (PAGE-45). Hidden if there is only one. */
+export function Currencies({ at, currencies, currency, query }: CurrenciesProps) {
+  if (currencies.length < 2) return null;
+  return (
+    <nav aria-label="Currency" class="spans">
+      {currencies.map((one) => (
+        <a
+          href={`${at}?${new URLSearchParams({ ...query, currency: one }).toString()}`}
+          aria-current={one === currency ? "true" : undefined}
+        >
+          {one}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+interface SpansProps extends CurrenciesProps {
+  days: Days;
+  now: number;
+}
+
+/** Links to the page `at` of each span, a form for any other days, and the currencies. */
+export function Spans({ days, now, ...rest }: SpansProps) {
+  const { at, currencies, currency } = rest;
+  const query = currencies.length > 1 ? { currency } : {};
   const isShown = (span: number) => lastDays(now, span).from === days.from && utcDay(now) === days.to;
   const href = (span: number) => `${at}?${new URLSearchParams({ days: String(span), ...query }).toString()}`;
   return (
@@ -65,6 +107,7 @@ export function Spans({ at, days, now, query = {} }: SpansProps) {
           <button type="submit">Show</button>
         </form>
       </details>
+      <Currencies {...rest} query={days} />
     </div>
   );
 }

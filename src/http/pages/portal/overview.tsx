@@ -4,25 +4,22 @@ import { readExpected } from "../../../core/payouts/expected.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { countText, percentText } from "../parts/figures.tsx";
+import { percentText } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { CountPlot, MoneyPlots, countOf } from "../parts/plot.tsx";
+import { PartnerPlots, PLOT_DAYS } from "../parts/partner-plots.tsx";
 import { referralLink } from "../parts/snippets.ts";
 import { EarningsCard } from "./earnings.tsx";
 import { programOf, selfOf } from "./self.ts";
 import { nameText, programText } from "../parts/shown-name.ts";
 import { unpayableText } from "./unpayable.ts";
 
-const DAYS = 30;
-
 /** `/portal`: the partner's earnings, link and results. */
 export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const partner = selfOf(c);
   const program = programOf(c);
   const first = nameText(partner.first_name);
-  const seen = await readPartnerOverview(c.var.ctx, partner.id, DAYS);
+  const seen = await readPartnerOverview(c.var.ctx, partner.id, PLOT_DAYS);
   const expected = await readExpected(c.var.ctx, partner.id);
-  const clicks = countOf(seen.clicks);
   const unpayable = unpayableText(partner, program);
   const rate = partner.commission_pct ?? expected.group_pct ?? program.default_commission_pct;
   return framed(
@@ -58,12 +55,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
           </>
         )}
       </section>
-      <div class="grid pairs">
-        <section class="card">
-          <CountPlot title={`Clicks, ${DAYS} days`} tone="one" points={seen.clicks} total={countText(clicks)} />
-        </section>
-        <MoneyPlots title="Commissions" days={DAYS} tone="three" amounts={seen.commissions} />
-      </div>
+      <PartnerPlots c={c} seen={seen} />
     </>,
   );
 });

@@ -1,15 +1,16 @@
 import { Hono } from "hono";
 import type { ClickSources } from "../../../core/clicks/sources.ts";
 import { readPartnerStatistics, type Results } from "../../../core/overview/statistics.ts";
-import { amountOf, sumUp } from "../../../domain/amount.ts";
+import { amountOf, type Amount } from "../../../domain/amount.ts";
+import { NOTHING } from "../../../domain/money.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { CodeStatsCard } from "../parts/code-stats.tsx";
-import { beforeText, changeText, Count, countText, shareText, Stat, Sums, sumsText } from "../parts/figures.tsx";
+import { beforeText, changeText, Count, countText, Money, moneyText, shareText, Stat } from "../parts/figures.tsx";
 import { dayText } from "../locale.ts";
-import { chosenDays, Spans } from "../parts/spans.tsx";
+import { chosenCurrency, chosenDays, currenciesIn, Spans } from "../parts/spans.tsx";
 import { Empty, Table } from "../parts/table.tsx";
-import { programOf, selfOf, type OwnProgram } from "./self.ts";
+import { programOf, selfOf } from "./self.ts";
 import { programText } from "../parts/shown-name.ts";
 
 const AT = "/portal/statistics";
@@ -20,6 +21,8 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const seen = await readPartnerStatistics(c.var.ctx, selfOf(c).id, days);
   const count = seen.days.length;
+  const currencies = currenciesIn([...seen.now.earned, ...seen.before.earned, ...seen.codes], program);
+  const currency = chosenCurrency(c, currencies);
   return framed(
     c,
     {
@@ -31,12 +34,12 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
       },
     },
     <>
-      <Spans at={AT} days={days} now={c.var.now} />
-      <Head now={seen.now} before={seen.before} days={count} program={program} />
+      <Spans at={AT} {...{ days, currencies, currency }} now={c.var.now} />
+      <Head now={seen.now} before={seen.before} days={count} currency={currency} />
       <p class="muted small explains">
         A lead is a sign-up that {programText(program)} reported. A sale is a payment that earned, by the day of the
         payment; a new customer is a customer's first sale through you. Renewals count as sales, not as new customers.
-        Conversion is new customers per hundred clicks.
+        Conversion is new customers per hundred clicks.{currencies.length > 1 ? " These count every currency." : null}
       </p>
       <SourceCard title="Clicks by page" column="Page" sources={seen.sources.landing} />
       <SourceCard
@@ -45,21 +48,23 @@ export const statistics = new Hono<PageEnv>().get("/", async (c) => {
         sources={seen.sources.sub}
         note="Payments do not contain sub-ids, so sales and earnings cannot be split by sub-id or page."
       />
-      <CodeStatsCard stats={seen.codes} days={count} hidesSales={program.sale_amounts === "hidden"} />
-      <ByDay days={seen.days} program={program} />
+      <CodeStatsCard
+        stats={seen.codes}
+        days={count}
+        currency={currency}
+        hidesSales={program.sale_amounts === "hidden"}
+      />
+      <ByDay days={seen.days} currency={currency} />
     </>,
   );
 });
 
-function earnedOf(results: Results, program: OwnProgram) {
-  return sumUp(
-    results.earned.map((row) => amountOf(row, row.amount_cents)),
-    program,
-  );
+function earnedOf({ earned }: Results, currency: string): Amount {
+  return earned.find((row) => row.currency === currency) ?? amountOf({ currency }, NOTHING);
 }
 
 /** The days with results of the partner's links and codes. */
-function ByDay({ days, program }: { days: readonly (Results & { day: string })[]; program: OwnProgram }) {
+function ByDay({ days, currency }: { days: readonly (Results & { day: string })[]; currency: string }) {
   const shown = days.filter((day) => day.clicks > 0 || day.leads > 0 || day.sales > 0 || day.earned.length > 0);
   return (
     <section class="card flush">
@@ -85,7 +90,7 @@ function ByDay({ days, program }: { days: readonly (Results & { day: string })[]
             <Count of={day.leads} />,
             <Count of={day.sales} />,
             <Count of={day.first_sales} />,
-            <Sums of={earnedOf(day, program)} />,
+            <Money of={earnedOf(day, currency)} />,
           ])}
         />
       )}
@@ -98,13 +103,13 @@ interface HeadProps {
   before: Results;
   /** The number of days of each. */
   days: number;
-  program: OwnProgram;
+  currency: string;
 }
 
-function Head({ now, before, days, program }: HeadProps) {
+function Head({ now, before, days, currency }: HeadProps) {
   const note = (of: "clicks" | "leads" | "sales" | "first_sales") =>
     beforeText(days, countText(before[of]), changeText(now[of], before[of]));
-  const [earned, earlier] = [earnedOf(now, program), earnedOf(before, program)];
+  const [earned, earlier] = [earnedOf(now, currency), earnedOf(before, currency)];
   return (
     <dl class="stats">
       <Stat label="Clicks" value={<Count of={now.clicks} />} note={note("clicks")} />
@@ -118,18 +123,15 @@ function Head({ now, before, days, program }: HeadProps) {
       />
       <Stat
         label="Earned"
-        value={<Sums of={earned} />}
-        note={beforeText(days, sumsText(earlier), earnedChange(earned, earlier))}
+        value={<Money of={earned} />}
+        note={beforeText(
+          days,
+          moneyText(earlier),
+          changeText(Number(earned.amount_cents), Number(earlier.amount_cents)),
+        )}
       />
     </dl>
   );
-}
-
-/** The change of earnings in one currency; empty with several. */
-function earnedChange(now: ReturnType<typeof earnedOf>, before: ReturnType<typeof earnedOf>): string {
-  const [sum, earlier] = [now[0], before[0]];
-  if (now.length !== 1 || before.length !== 1 || sum?.currency !== earlier?.currency) return "";
-  return changeText(Number(sum?.amount_cents), Number(earlier?.amount_cents));
 }
 
 /** First sales per hundred clicks. */

@@ -1,7 +1,6 @@
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import { readOverview, type CurrencyFigures, type Overview } from "../../../../core/overview/overview.ts";
 import type { Program } from "../../../../core/kernel/rows.ts";
-import { compareCurrencies } from "../../../../domain/amount.ts";
 import { NOTHING } from "../../../../domain/money.ts";
 import type { PageEnv } from "../../../session.ts";
 import { framed } from "../../framed.tsx";
@@ -9,7 +8,7 @@ import { dayText } from "../../locale.ts";
 import { plural, When } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { countSeries, DailyPlot, moneySeries } from "../../parts/plot.tsx";
-import { chosenDays, Spans } from "../../parts/spans.tsx";
+import { chosenCurrency, chosenDays, currenciesIn, Spans } from "../../parts/spans.tsx";
 import { IfMay } from "../../rights.tsx";
 import { Figures, MoneyOnItsWay, Steps } from "./figures.tsx";
 import { TopCodes, TopPartners, TopSources } from "./top.tsx";
@@ -35,7 +34,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
         <p class="muted small after">Clicks, sales and revenue appear here with the first click.</p>
       ) : (
         <>
-          <Results overview={seen} program={program} asked={c.req.query("currency")} now={c.var.now} />
+          <Results overview={seen} c={c} />
           <Checked books={seen.books} />
         </>
       )}
@@ -52,40 +51,38 @@ function hasBegun({ seen, money, standing }: Overview): boolean {
 
 interface ResultsProps {
   overview: Overview;
-  program: Program;
-  /** The currency in the address. */
-  asked: string | undefined;
-  now: number;
+  c: Context<PageEnv>;
 }
 
 /** The figures of the days; amounts in one currency. */
-function Results({ overview, program, asked, now }: ResultsProps) {
+function Results({ overview, c }: ResultsProps) {
   const { days } = overview;
+  const { now } = c.var;
+  const { program } = c.var.session;
   const currencies = currenciesOf(overview, program);
-  const own = currencies.find((currency) => currency === asked) ?? defaultCurrency(overview, program);
+  const currency = chosenCurrency(c, currencies, defaultCurrency(overview, program));
   const counted = currencies.length > 1 ? "all currencies" : undefined;
-  const money = overview.money.find(({ currency }) => currency === own) ?? emptyFigures(own, overview);
+  const money = overview.money.find((one) => one.currency === currency) ?? emptyFigures(currency, overview);
   return (
     <>
       <div class="section-head">
         <h2>
           {dayText(days.from)} to {dayText(days.to)}
         </h2>
-        <Spans at="/dashboard" days={days} now={now} query={own === program.currency ? {} : { currency: own }} />
-        <Currencies overview={overview} currencies={currencies} own={own} />
+        <Spans at="/dashboard" {...{ days, now, currencies, currency }} />
       </div>
       <Figures overview={overview} money={money} counted={counted} />
       <div class="grid pairs">
         <section class="card">
           <DailyPlot
             series={[
-              moneySeries(own, money.revenue.days, { title: "Revenue", tone: "one" }),
-              moneySeries(own, money.commissions.days, { title: "Commissions", tone: "three" }),
+              moneySeries(currency, money.revenue.days, { title: "Revenue", tone: "one" }),
+              moneySeries(currency, money.commissions.days, { title: "Commissions", tone: "three" }),
             ]}
           />
         </section>
-        <MoneyOnItsWay overview={overview} currency={own} />
-        <TopPartners overview={overview} currency={own} counted={counted} />
+        <MoneyOnItsWay overview={overview} currency={currency} />
+        <TopPartners overview={overview} currency={currency} counted={counted} />
         <Steps overview={overview} />
         <section class="card">
           <DailyPlot
@@ -95,7 +92,7 @@ function Results({ overview, program, asked, now }: ResultsProps) {
             ]}
           />
         </section>
-        <TopCodes overview={overview} currency={own} />
+        <TopCodes overview={overview} currency={currency} />
         <TopSources overview={overview} />
       </div>
     </>
@@ -105,9 +102,7 @@ function Results({ overview, program, asked, now }: ResultsProps) {
 /** Every currency with an amount on the page; the program's first. */
 function currenciesOf({ money, standing, codes }: Overview, program: Program): string[] {
   const standingNow = standing.filter(({ amount_cents }) => amount_cents !== NOTHING);
-  const found = new Set([...money, ...standingNow, ...codes].map(({ currency }) => currency));
-  if (found.size === 0) found.add(program.currency);
-  return [...found].toSorted((a, b) => compareCurrencies(a, b, program.currency));
+  return currenciesIn([...money, ...standingNow, ...codes], program);
 }
 
 /** The program's currency, or, without revenue in it, the one with the most commissions: amounts do not compare. */
@@ -121,23 +116,6 @@ function defaultCurrency({ money }: Overview, { currency }: Program): string {
 function emptyFigures(currency: string, { clicks }: Overview): CurrencyFigures {
   const none = { days: clicks.map(({ day }) => ({ day, value: NOTHING })), now: NOTHING, before: NOTHING };
   return { currency, revenue: none, commissions: none, count: 0 };
-}
-
-/** One currency at a time: amounts of two are never added. */
-function Currencies({ overview, currencies, own }: { overview: Overview; currencies: string[]; own: string }) {
-  if (currencies.length < 2) return null;
-  return (
-    <nav aria-label="Currency" class="spans">
-      {currencies.map((currency) => (
-        <a
-          href={`/dashboard?${new URLSearchParams({ ...overview.days, currency }).toString()}`}
-          aria-current={currency === own ? "true" : undefined}
-        >
-          {currency}
-        </a>
-      ))}
-    </nav>
-  );
 }
 
 /** Whether the ledger balances, once the daily check has run. */

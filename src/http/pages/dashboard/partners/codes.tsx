@@ -12,7 +12,7 @@ import { CodeStatsCard } from "../../parts/code-stats.tsx";
 import { ActionButton, Checkbox, Field, Form, SelectField, Actions } from "../../parts/form.tsx";
 import { providerText, When } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
-import { chosenDays, Spans } from "../../parts/spans.tsx";
+import { chosenCurrency, chosenDays, currenciesIn, Spans } from "../../parts/spans.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { act, type Sent } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
@@ -52,6 +52,8 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
   const days = chosenDays(c);
   const { codes, stats } = await listCodesWithStats(c.var.ctx, id, days);
   const at = `${PARTNERS}/${id}/codes`;
+  const currencies = currenciesIn(stats, c.var.session.program);
+  const currency = chosenCurrency(c, currencies);
   const head = {
     title: "Promotion codes",
     lede: LEDES[c.var.session.program.code_precedence],
@@ -62,7 +64,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
     c,
     { title: `Codes of ${partnerText(partner)}`, at: PARTNERS, problems: sent?.problems, done, head, utcDays: true },
     <>
-      <Spans at={at} days={days} now={c.var.now} />
+      <Spans {...{ at, days, currencies, currency }} now={c.var.now} />
       <section class="card flush">
         {codes.length === 0 ? (
           <Empty title="No codes yet">
@@ -72,7 +74,7 @@ async function codesPage(c: Context<PageEnv>, id: string, sent?: Sent) {
           <CodeTable codes={codes} at={at} />
         )}
       </section>
-      <CodeStatsCard stats={stats} days={daysOf(days).length} />
+      <CodeStatsCard {...{ stats, currency }} days={daysOf(days).length} />
       <Form action={at} class="card stack form-narrow" problems={sent?.problems} values={sent?.fields}>
         <h2>Add a code</h2>
         <Field name="code" label="Code" required={true} maxlength={MAX_CODE} hint="As customers enter it." />

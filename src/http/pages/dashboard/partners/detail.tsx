@@ -5,13 +5,13 @@ import type { CurrencyStats } from "../../../../core/kernel/views.ts";
 import { amountOf, sumUp } from "../../../../domain/amount.ts";
 import { iso } from "../../../../lib/time.ts";
 import { PageHead } from "../../layout.tsx";
+import type { Children } from "../../page.tsx";
 import { CopyLine } from "../../parts/copy.tsx";
 import { ActionButton, Form } from "../../parts/form.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { Badge, Count, countText, plural, Stat, Sums, sumsText, When } from "../../parts/figures.tsx";
+import { Badge, Count, plural, Stat, Sums, sumsText, When } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
-import { CountPlot, MoneyPlots, countOf } from "../../parts/plot.tsx";
 import { referralLink, redirectLink } from "../../parts/snippets.ts";
 import { Facts } from "../../parts/table.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
@@ -19,7 +19,7 @@ import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { PARTNER, PARTNER_TEXTS, type PartnerText } from "../../../../resources/partner.ts";
 import { ActionLink, IfMay, Masked } from "../../rights.tsx";
 
-interface PartnerDetailProps {
+interface PartnerDetailProps extends Children {
   partner: Partner;
   group: Group;
   stats: readonly CurrencyStats[];
@@ -45,7 +45,7 @@ type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
 
 /** A partner: results, contact and payout details. */
 export function PartnerDetail(props: PartnerDetailProps) {
-  const { partner, group, stats, slugs, clicks, overview, program, origin, now, isInvitedNow } = props;
+  const { partner, group, stats, slugs, clicks, overview, program, origin, now, isInvitedNow, children } = props;
   const sum = (...fields: SummedField[]) =>
     sumUp(
       stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
@@ -91,25 +91,7 @@ export function PartnerDetail(props: PartnerDetailProps) {
         <PartnerFacts partner={partner} group={group} program={program} />
         <Links {...{ partner, slugs, program, origin }} />
       </div>
-      <Plots overview={overview} />
-    </>
-  );
-}
-
-function Plots({ overview }: Pick<PartnerDetailProps, "overview">) {
-  return (
-    <>
-      <div class="grid pairs">
-        <section class="card">
-          <CountPlot
-            title="Clicks, 30 days"
-            tone="one"
-            points={overview.clicks}
-            total={countText(countOf(overview.clicks))}
-          />
-        </section>
-        <MoneyPlots title="Commissions" days={30} tone="three" amounts={overview.commissions} />
-      </div>
+      {children}
     </>
   );
 }

@@ -24,6 +24,7 @@ import { framed, formPage } from "../../framed.tsx";
 import { ListTable } from "../../list.tsx";
 import { ActionButton } from "../../parts/form.tsx";
 import { partnerText } from "../../parts/partner.tsx";
+import { PartnerPlots, PLOT_DAYS } from "../../parts/partner-plots.tsx";
 import { typedDetails } from "../../parts/payout-fields.tsx";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
 import { ActionLink } from "../../rights.tsx";
@@ -36,8 +37,6 @@ import { addressWithNote, FLASH } from "../../flash.ts";
 import { listPage } from "../../list-page.tsx";
 import type { Place } from "../../layout.tsx";
 import { choice } from "../../parts/filter-fields.tsx";
-
-const DAYS = 30;
 
 /** The limits of a reactivation, with links to undo the rest. */
 function ReactivatedText({ id }: { id: string }) {
@@ -149,7 +148,7 @@ export const partners = listPage(PARTNER_LIST, {
     const { ctx } = c.var;
     const id = c.req.param("id");
     const { partner, group, stats, slugs, clicks } = await getPartner(ctx, id);
-    const overview = await readPartnerOverview(ctx, id, DAYS);
+    const overview = await readPartnerOverview(ctx, id, PLOT_DAYS);
     const isUndone = c.req.query("done") === "deactivated" && partner.status === "deactivated";
     return framed(
       c,
@@ -166,7 +165,9 @@ export const partners = listPage(PARTNER_LIST, {
         isInvitedNow={["invited", "added_invited"].includes(c.req.query("done") ?? "")}
         program={ctx.program}
         origin={publicUrl(c.env)}
-      />,
+      >
+        <PartnerPlots c={c} seen={overview} />
+      </PartnerDetail>,
     );
   })
   .get("/:id/edit", async (c) => {

@@ -16,7 +16,7 @@ import { CodeStatsCard } from "../../parts/code-stats.tsx";
 import { ActionButton, Field, Form, Hidden } from "../../parts/form.tsx";
 import { Count, providerText, When } from "../../parts/figures.tsx";
 import { PartnerInFull } from "../../parts/partner.tsx";
-import { chosenDays, Spans } from "../../parts/spans.tsx";
+import { chosenCurrency, chosenDays, currenciesIn, Spans } from "../../parts/spans.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { act } from "../../act.ts";
 import { FLASH, addressWithNote } from "../../flash.ts";
@@ -54,6 +54,8 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
   const unknown = await readUnknownCodes(ctx);
   const days = chosenDays(c);
   const stats = await readCodeStats(ctx, days);
+  const currencies = currenciesIn(stats, ctx.program);
+  const currency = chosenCurrency(c, currencies);
   const names = await readPartnerNames(
     ctx,
     stats.map(({ partner_id }) => partner_id),
@@ -71,9 +73,9 @@ async function unknownPage(c: Context<PageEnv>, problems?: Problems) {
     c,
     { title: "Promotion codes", at: PAYMENTS, problems, done: FLASH.codes, head, utcDays: true },
     <>
-      <Spans at={AT} days={days} now={now} />
+      <Spans at={AT} {...{ days, now, currencies, currency }} />
       <Refused problems={problems} />
-      <CodeStatsCard stats={stats} days={daysOf(days).length} names={names} />
+      <CodeStatsCard {...{ stats, names, currency }} days={daysOf(days).length} />
       <section class="card flush">
         <h2>Unknown codes</h2>
         {unknown.length === 0 ? (

@@ -1,4 +1,4 @@
-/** The script of the pages: keys that lead from page to page (PAGE-26), and buttons that wait (PAGE-39). */
+/** The script of the pages: keys that lead from page to page (PAGE-26), buttons that wait (PAGE-39), notes (PAGE-47). */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
@@ -157,6 +157,51 @@ describe("a button that waits (PAGE-39)", () => {
     await page.goBack();
     await add.waitFor();
     assert.equal(await page.locator("[aria-busy]").count(), 0);
+    await page.context().close();
+  });
+});
+
+describe("the note about an action (PAGE-47)", () => {
+  const LIST = "/dashboard/commissions?status=pending";
+
+  async function approve(scripts: boolean): Promise<Page> {
+    const slug = scripts ? "noted" : "kept";
+    const { id } = await program.api("POST", "/partners", { slug, email: `${slug}@partners.example` });
+    await program.api("PATCH", `/partners/${id}`, { status: "active" });
+    await program.api("PATCH", "/programs/me", { auto_approve_days: null });
+    await program.api("POST", "/commissions", { partner_id: id, amount_cents: 500, currency: "EUR", note: slug });
+    const page = await owner({ scripts });
+    await page.goto(world.url + LIST);
+    await page.locator("tbody button", { hasText: "Approve" }).first().click();
+    await page.getByText("Approved.").waitFor();
+    return page;
+  }
+
+  it("stays on the page, but not in its address: a reload, Back and a shared link do not repeat it", async () => {
+    const page = await approve(true);
+    assert.equal(page.url(), world.url + LIST);
+    await page.reload();
+    assert.equal(await page.getByText("Approved.").count(), 0);
+    await page.goto(`${world.url}/dashboard/flows`);
+    await page.goBack();
+    assert.equal(page.url(), world.url + LIST);
+    assert.equal(await page.getByText("Approved.").count(), 0);
+    for (const [query, left] of [
+      ["?to=2026-03-31&asked=1&asked_recently=0", "?to=2026-03-31"],
+      ["?method=wallet&moved=pay&at=1&left=pay_1", "?method=wallet"],
+      ["?made=exp_1&no_details=2#f-reference", "#f-reference"],
+      ["?&bulk=approved&count=2", ""],
+      ["?done=saved", ""],
+    ] as const) {
+      await page.goto(`${world.url}/dashboard/payouts/pay${query}`);
+      assert.equal(page.url(), `${world.url}/dashboard/payouts/pay${left}`);
+    }
+    await page.context().close();
+  });
+
+  it("is part of the address without scripts", async () => {
+    const page = await approve(false);
+    assert.equal(page.url(), `${world.url}${LIST}&done=approved`);
     await page.context().close();
   });
 });

@@ -38,7 +38,7 @@ const MAX_NAME = 40;
 /** Parameters of the page, which do not filter the list. */
 const OF_PAGES = new Set(["page", "per_page", "cursor"]);
 
-/** Parameters that pages add to addresses of lists: the result of an action and its count. */
+/** Parameters that pages add at the end of addresses of lists (PAGE-47): the result of an action and its count. */
 const OF_ANSWERS = ["done", "bulk", "count", "moved", "at", "left", "file"];
 
 /** Records the ignored parts of the address, so that `framed` shows them, or `refuseLeftOut` refuses them. */

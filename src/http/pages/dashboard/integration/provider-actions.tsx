@@ -25,7 +25,7 @@ type Note = "test" | "unverified" | "not_removed" | "shared";
 
 /** The address of the page with the result, so that a reload does not repeat the action. */
 export function placeAfter(provider: string, done: MadeDestination | "read"): string {
-  const query = new URLSearchParams({ provider, done: done === "read" ? done : done.outcome });
+  const query = new URLSearchParams({ done: done === "read" ? done : done.outcome, provider });
   if (done !== "read") for (const note of notesOf(done)) query.append("note", note);
   return `${AT}?${query.toString()}#checkout-${provider}`;
 }

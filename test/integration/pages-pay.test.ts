@@ -97,7 +97,7 @@ describe("the pay page (PAGE-36)", () => {
     expect(paid.to).toContain(PAY);
     expect(paid.text).toContain(
       "2 payouts marked as paid: 30.00 USD, to Grace and Ada. Reference: Batch 1. The file's page lists them. " +
-        "If the money of one comes back, mark it as returned on its own page.",
+        "If one was not paid, or its money comes back, mark it as returned on its own page: its commissions go into the next payout, and the partner gets an e-mail.",
     );
     expect(owner.html).toContain(`<a href="/dashboard/payouts/exports/${file}">The file&#39;s page</a>`);
     expect(await statuses(program)).toEqual({ paid: 2 });

@@ -84,7 +84,7 @@ const MOVES = {
     title: "Did the money come back?",
     button: "Mark as returned",
     kind: "primary",
-    text: "Use this if the bank or the wallet has returned the whole payment. Its commissions go into the next payout, and an e-mail asks the partner to check the payout details. This is final.",
+    text: "Use this if the whole payment came back, or was not made. Its commissions go into the next payout, and an e-mail asks the partner to check the payout details. This is final.",
   },
   said_made: {
     path: "was-made",

@@ -99,7 +99,8 @@ async function fileNotice(c: Context<PageEnv>, id: string): Promise<Child> {
       <p>
         {await movedText(c, paid, "marked as paid")}
         {reference === null ? "" : ` Reference: ${reference}.`} <a href={`${AT}/exports/${id}`}>The file's page</a>{" "}
-        lists them. If the money of one comes back, mark it as returned on its own page.
+        lists them. If one was not paid, or its money comes back, mark it as returned on its own page: its commissions
+        go into the next payout, and the partner gets an e-mail.
       </p>
     </Notice>
   );

@@ -26,8 +26,8 @@ interface SetupProps {
 /** The remaining steps of a new program; each ticks itself when the service sees its result. */
 export function Setup({ program, seen, isNew }: SetupProps) {
   const steps = stepsOf(program, seen, isNew);
-  const open = steps.filter(({ done, optional }) => !done && !optional);
-  const done = steps.filter((step) => step.done).length;
+  const required = steps.filter(({ optional }) => !optional);
+  const open = required.filter(({ done }) => !done);
   const list = (
     <ol class="steps">
       {steps.map((step, i) => (
@@ -53,7 +53,7 @@ export function Setup({ program, seen, isNew }: SetupProps) {
       <div class="card-head">
         <h2 id="setup">Set up your program</h2>
         <span class="muted small">
-          {done} of {steps.length} done
+          {required.length - open.length} of {required.length} done
         </span>
       </div>
       {list}
@@ -62,8 +62,6 @@ export function Setup({ program, seen, isNew }: SetupProps) {
 }
 
 function stepsOf(program: Program, seen: SetupSeen, isNew: boolean): Step[] {
-  // Sales that the owner's server reports need no provider.
-  const connected = seen.payments || VENDOR_NAMES.some((name) => connectionOf(program, name).last_event_at !== null);
   return [
     {
       title: "Set your domain",
@@ -87,7 +85,7 @@ function stepsOf(program: Program, seen: SetupSeen, isNew: boolean): Step[] {
         </>
       ),
     },
-    ...VENDOR_NAMES.map((name) => providerStep(program, name, connected)),
+    providerStep(program, seen),
     {
       title: "Add a partner",
       done: seen.partners,
@@ -152,28 +150,41 @@ function provingSteps(seen: SetupSeen): Step[] {
   ];
 }
 
-function providerStep(program: Program, provider: VendorName, connected: boolean): Step {
-  const { last_event_at: last, webhook_secret } = connectionOf(program, provider);
-  const isSet = webhook_secret !== null;
+/** One provider is enough. A server that reports the sales replaces it. */
+function providerStep(program: Program, seen: SetupSeen): Step {
+  const all = VENDOR_NAMES.map((name) => ({ name, ...connectionOf(program, name) }));
+  const heard = all.filter(({ last_event_at }) => last_event_at !== null);
+  const set = all.filter(({ webhook_secret }) => webhook_secret !== null);
+  const settings = (name: VendorName, text = providerName(name)) => <a href={providerSettings(name)}>{text}</a>;
   return {
-    title: `Connect ${providerName(provider)}`,
-    done: last !== null,
-    // One of the two is enough.
-    optional: connected,
+    title: "Connect your payment provider",
+    done: seen.payments || heard.length > 0,
     body:
-      last !== null ? (
-        <>
-          Last event <When at={last} />
-        </>
-      ) : isSet ? (
-        <>
-          The signing secret is set. Waiting for the first event.{" "}
-          <a href={providerSettings(provider)}>Webhook address</a>
-        </>
+      heard.length > 0 ? (
+        heard.map(({ name, last_event_at }) => (
+          <p>
+            {providerName(name)}: last event <When at={last_event_at} />
+          </p>
+        ))
+      ) : seen.payments ? (
+        "Your server reports the sales."
+      ) : set.length > 0 ? (
+        set.map(({ name }) => (
+          <p>
+            The signing secret of {providerName(name)} is set. Waiting for the first event.{" "}
+            {settings(name, "Webhook address")}
+          </p>
+        ))
       ) : (
         <>
-          Paste its signing secret, and enter our webhook address there. One provider is enough.{" "}
-          <a href={providerSettings(provider)}>Open settings</a>
+          Paste the signing secret of{" "}
+          {all.map(({ name }, i) => (
+            <>
+              {i === 0 ? "" : " or "}
+              {settings(name)}
+            </>
+          ))}
+          , and enter our webhook address there.
         </>
       ),
   };

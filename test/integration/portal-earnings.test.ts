@@ -131,6 +131,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
       { ...pending, amount_cents: 1_000, txn_amount_cents: 5_000, hold_until: "2026-03-11T10:00:00.000Z" },
       { amount_cents: 800, txn_amount_cents: 5_100 },
       { amount_cents: 0, txn_amount_cents: 5_200 },
+      { amount_cents: 0, txn_amount_cents: 5_400, base_cents: 2_000 },
       { amount_cents: 300, txn_amount_cents: 5_300, rate },
       { kind: "clawback", amount_cents: -50 },
       { kind: "lead", amount_cents: 300, txn_amount_cents: 0, rate },
@@ -143,8 +144,9 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     for (const text of [
       "20\u00a0% of a sale of 50.00\u00a0USD, the program's rate",
       "payable from 11 Mar 2026",
-      "20\u00a0% of what is left of a sale of 51.00\u00a0USD after refunds, the program's rate",
+      "20\u00a0% of a sale of 51.00\u00a0USD less refunds, the program's rate",
       "Fully refunded sale of 52.00\u00a0USD",
+      "Fully refunded products of a sale of 54.00\u00a0USD",
       "Flat amount for a sale of 53.00\u00a0USD, your rate",
       "Refund or correction of a sale you were already paid for approved deducted from your next payout",
       "Flat amount for a sign-up through your link",
@@ -173,7 +175,7 @@ describe("why a commission is what it is (PORTAL-6)", () => {
     await sendA(program, sessionCompleted({ ref: "jane", amount: 10_000, payment_intent }));
     await sendA(program, chargeRefunded({ payment_intent, amount: 10_000, refunded: 2_500 }));
     expect((await page("/portal/commissions")).replaceAll("\u00a0", " ")).toContain(
-      "20 % of what is left of a sale of 100.00 USD after refunds",
+      "20 % of a sale of 100.00 USD less refunds",
     );
   });
 });
@@ -224,7 +226,7 @@ describe("hidden amounts of sales (PORTAL-6)", () => {
           const text = body.replaceAll("\u00a0", " ");
           return [
             path,
-            SALES.some((sale) => text.includes(sale)) || /\d ?% of (?:a sale|what is left)/.test(text),
+            SALES.some((sale) => text.includes(sale)) || /\d ?% of (?:a sale|the products)/.test(text),
           ] as const;
         }),
       );

@@ -32,16 +32,14 @@ export function whyText(row: Said, { sale_amounts }: Settings): string {
   }
   if (kind === "lead") return "Flat amount for a sign-up through your link";
   const isHidden = sale_amounts === "hidden";
-  const whole = isHidden ? "a sale" : `a sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
+  const whole = isHidden ? "sale" : `sale of ${moneyText(amountOf(row, row.txn_amount_cents))}`;
   const part = row.base_cents === null || isHidden ? "" : `, ${moneyText(amountOf(row, row.base_cents))},`;
-  const sale = row.base_cents === null ? whole : `the products that count${part} of ${whole}`;
+  const sale = row.base_cents === null ? `a ${whole}` : `the products that count${part} of a ${whole}`;
   const full = amountFor(rate, row.base_cents ?? row.txn_amount_cents, NOTHING);
   if (row.amount_cents === NOTHING && full !== NOTHING) {
-    return row.base_cents === null
-      ? `Fully refunded ${sale.slice("a ".length)}`
-      : `Nothing is left of ${sale} after refunds`;
+    return `Fully refunded ${row.base_cents === null ? "" : "products of a "}${whole}`;
   }
-  const base = row.amount_cents === full ? sale : `what is left of ${sale} after refunds`;
+  const base = row.amount_cents === full ? sale : `${sale} less refunds`;
   if (rate.action_type !== "percentage") return `Flat amount for ${base}, ${RATES[rate.source]}`;
   return `${isHidden ? "A percentage" : percentText(rate.action_value)} of ${base}, ${RATES[rate.source]}`;
 }

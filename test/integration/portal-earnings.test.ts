@@ -122,6 +122,29 @@ describe("the next payout (PORTAL-5)", () => {
   });
 });
 
+describe("the rates on the first page (PORTAL-5)", () => {
+  const lede = async () => /<p class="lede">(.*?)<\/p>/s.exec((await visitor.get("/portal")).body)?.[1] ?? "";
+
+  it("are the partner's, else the group's, with the flows that can apply, as on the application page", async () => {
+    const rates = async () => textOf(await lede()).replaceAll("\u00a0", " ");
+    expect(await rates()).toBe("Earn 20 % of every sale.");
+    const club = { name: "Club", slug: "club", commission_pct: 40 };
+    const { id: group_id } = (await program.api<{ id: string }>("POST", "/api/v1/groups", club)).body;
+    await program.api("PATCH", `/api/v1/partners/${jane.id}`, { group_id });
+    expect(await rates()).toBe("Earn 40 % of every sale.");
+    await program.api("PATCH", `/api/v1/partners/${jane.id}`, { commission_pct: 45 });
+    expect(await rates()).toBe("Earn 45 % of every sale.");
+    const flow = { action_type: "percentage", action_value: 50 };
+    const conditions = [{ field: "new_customer", op: "eq", value: true }];
+    await program.api("POST", "/api/v1/flows", { ...flow, name: "First", conditions });
+    expect(await rates()).toBe("Earn 45 % of every sale. 50 % on each payment from new customers .");
+    const forAll = { ...flow, name: "All", action_value: 5, priority: 100 };
+    await program.api("POST", "/api/v1/flows", forAll);
+    expect(await rates()).toMatch(/^Partners get 5 % of each payment\./);
+    expect(await rates()).not.toContain("45");
+  });
+});
+
 describe("why a commission is what it is (PORTAL-6)", () => {
   it("is a sentence for each kind, with what it waits for", async () => {
     await open({ auto_approve_days: 10 });

@@ -13,6 +13,11 @@ interface OfferProps {
   offer: Offer;
 }
 
+interface EarnedProps {
+  program: Pick<Program, "currency" | "time_zone">;
+  offer: Offer;
+}
+
 /** The offer to new partners; each statement is true for all of them. */
 export function OfferText({ program, offer }: OfferProps) {
   const { cookie_days, attribution } = program;
@@ -38,7 +43,8 @@ export function OfferText({ program, offer }: OfferProps) {
 
 const NO_NAMES = { products: new Map<string, string>(), groups: new Map<string, string>() };
 
-function Earned({ program, offer: { payments, leads, commission_pct: pct } }: OfferProps) {
+/** The rates in sentences: those of all payments, and of the flow that can apply. */
+export function Earned({ program, offer: { payments, leads, commission_pct: pct } }: EarnedProps) {
   const setting = { names: NO_NAMES, currency: program.currency, time_zone: program.time_zone };
   const { flow } = payments;
   return (

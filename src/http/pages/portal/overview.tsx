@@ -4,7 +4,7 @@ import { readExpected } from "../../../core/payouts/expected.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { CopyLine } from "../parts/copy.tsx";
-import { percentText } from "../parts/figures.tsx";
+import { Earned } from "../join/offer.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PartnerPlots, PLOT_DAYS } from "../parts/partner-plots.tsx";
 import { referralLink } from "../parts/snippets.ts";
@@ -19,9 +19,8 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
   const program = programOf(c);
   const first = nameText(partner.first_name);
   const seen = await readPartnerOverview(c.var.ctx, partner.id, PLOT_DAYS);
-  const expected = await readExpected(c.var.ctx, partner.id);
+  const expected = await readExpected(c.var.ctx, partner);
   const unpayable = unpayableText(partner, program);
-  const rate = partner.commission_pct ?? expected.group_pct ?? program.default_commission_pct;
   return framed(
     c,
     {
@@ -30,7 +29,7 @@ export const overview = new Hono<PageEnv>().get("/", async (c) => {
       utcDays: true,
       head: {
         title: first ? `Hello ${first}` : "Your overview",
-        lede: `You earn ${percentText(rate)} of what your customers pay at ${programText(program)}, unless a special rate applies.`,
+        lede: <Earned program={program} offer={expected.offer} />,
       },
     },
     <>

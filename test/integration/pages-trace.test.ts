@@ -77,7 +77,11 @@ describe("the trace of a payment", () => {
   });
 
   it.each([
-    ["no_ref", { ref: null }, "Check how your checkout passes references on"],
+    [
+      "no_ref",
+      { ref: null },
+      "Credit a partner by hand Assign customers to partners Check how your checkout passes references on",
+    ],
     ["unknown_ref", { ref: "nobody" }, "Find the partner"],
     ["zero_amount", { ref: "jane", amount: 0 }, "Nothing to do: trials, free orders"],
     ["partner_deactivated", { ref: "gone" }, "Reactivate the partner"],

@@ -34,18 +34,20 @@ interface Next {
 
 const DASHBOARD = "/dashboard";
 const CODES: Step = { right: "manage", href: `${DASHBOARD}/payments/codes`, text: "Assign promotion codes" };
+const BY_HAND: Step = { right: "money", href: `${DASHBOARD}/commissions/new`, text: "Credit a partner by hand" };
 const EVENTS: Step = { right: "read", href: `${DASHBOARD}/integration`, text: "Check the provider's events" };
 
 const NEXT: Record<Outcome, (props: NextProps) => Next> = {
   commission: (props) => ({ steps: props.rows.flatMap((row) => commissionStep(row, props)) }),
   no_ref: () => ({
     steps: [
+      BY_HAND,
+      { right: "manage", href: `${DASHBOARD}/partners/import`, text: "Assign customers to partners" },
       {
         right: "read",
         href: "/docs/integrate#2-pass-the-reference-at-checkout",
         text: "Check how your checkout passes references on",
       },
-      { right: "manage", href: `${DASHBOARD}/partners/import`, text: "Assign customers to partners" },
     ],
   }),
   unknown_ref: ({ payment }) => ({
@@ -78,9 +80,7 @@ const NEXT: Record<Outcome, (props: NextProps) => Next> = {
     ],
   }),
   no_flow: () => ({ steps: [{ right: "manage", href: `${DASHBOARD}/flows/new`, text: "Add a flow for leads" }] }),
-  too_large: () => ({
-    steps: [{ right: "money", href: `${DASHBOARD}/commissions/new`, text: "Enter a commission by hand" }],
-  }),
+  too_large: () => ({ steps: [BY_HAND] }),
   claimed_elsewhere: () => ({ text: "Nothing to do, unless it is a sale of this program.", steps: [EVENTS] }),
   merged: ({ payment }) => ({
     steps: [paymentsStep(payment.provider_transaction_id, "Find the payment that counts")],

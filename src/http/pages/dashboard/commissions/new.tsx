@@ -49,7 +49,7 @@ async function newPage(c: Context<PageEnv>, partner_id: string, sent?: Sent) {
   const head = {
     title: "Add a commission by hand",
     back: { href: COMMISSIONS, label: "Commissions" },
-    lede: "A bonus, or a negative amount to lower the partner's next payout.",
+    lede: "A bonus, a sale that was not tracked, or a negative amount to lower the partner's next payout.",
   };
   return framed(
     c,

@@ -72,7 +72,7 @@ function Results({ overview, c }: ResultsProps) {
         <Spans at="/dashboard" {...{ days, now, currencies, currency }} />
       </div>
       <Figures overview={overview} money={money} counted={counted} />
-      <div class="grid pairs">
+      <div class="columns">
         <section class="card">
           <DailyPlot
             series={[

@@ -11,7 +11,7 @@ import {
   type PageOfTexts,
   type PageRequest,
 } from "../../db/page.ts";
-import { selectRows, text, textOf, whole } from "../../db/rows.ts";
+import { nullable, selectRows, textOf, whole } from "../../db/rows.ts";
 import type { listCounts } from "../../db/schema.ts";
 import type { IdKind } from "../../lib/id.ts";
 import type { Reader } from "./context.ts";
@@ -89,6 +89,7 @@ export async function readPage<View extends { id: string }>(
   return pageOfTexts(request, isOldest ? texts.toReversed() : texts, total);
 }
 
+/** Reads the rows of the page alone if too many match. */
 async function readSorted<View extends { id: string }>(
   ctx: Reader,
   list: PagedList<View>,
@@ -97,35 +98,31 @@ async function readSorted<View extends { id: string }>(
   { by, within, using }: Sort,
 ): Promise<PageOfTexts<View>> {
   const { table, row } = list;
-  const { limit, offset } = window(request);
-  const total = totalOf(ctx, list, selection);
-  const isShort = sql`(${total}) <= ${literal(MOST_SORTED)}`;
+  const { page, per_page, counted } = request;
+  const isFile = counted !== undefined;
+  const [limit, offset] = isFile ? [MOST_SORTED, 0] : [per_page, (page - 1) * per_page];
+  const isShort = sql`(select total <= ${literal(MOST_SORTED)} from counted)`;
   const order = sql`"within", value ${request.order === "oldest" ? sql`asc` : sql`desc`}, sorted_id desc`;
-  const sortable = sql`with ${using ? sql`${using},` : sql``} sortable as materialized
-    (select ${table.id} as sorted_id, iif(${isShort}, ${within ?? sql`null`}, null) as "within",
-      iif(${isShort}, ${by}, null) as value
-    from ${table} where ${selection.conditions} order by ${table.id} desc
-    limit ${literal(Math.max(MOST_SORTED, offset + limit))})`;
-  const counted = selectRows(ctx.db, { total: whole }, sql`select (${total}) as total`);
-  if (request.counted !== undefined) {
-    const sorted = sql`${sortable} select sorted_id as id from sortable order by ${order}`;
-    const [[found], rows] = await ctx.read(counted, selectRows(ctx.db, { id: text }, sorted));
-    const ids = rows.map(({ id }) => id);
-    return found!.total > MOST_SORTED
-      ? readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection)
-      : readIds(ctx, list, request, ids);
-  }
-  const [[found], rows] = await ctx.read(
-    counted,
+  const [found] = await ctx.read(
     selectRows(
       ctx.db,
-      { object: textOf<JsonText<View>>() },
-      sql`${sortable}, chosen as (select * from sortable order by ${order} limit ${literal(limit)} offset ${literal(offset)})
-        select ${row} as object from chosen cross join ${table} on ${table.id} = sorted_id order by ${order}`,
+      { total: whole, object: nullable(textOf<JsonText<View>>()) },
+      sql`with ${using ? sql`${using},` : sql``} counted as materialized (select (${totalOf(ctx, list, selection)}) as total),
+        sortable as (select ${table.id} as sorted_id, iif(${isShort}, ${within ?? sql`null`}, null) as "within",
+            iif(${isShort}, ${by}, null) as value
+          from ${table} where ${selection.conditions} order by ${table.id} desc
+          limit iif(${isShort}, ${literal(MOST_SORTED)}, ${offset + limit})),
+        chosen as (select * from sortable order by ${order} limit ${literal(limit)} offset ${offset})
+        select total, object from counted left join (select "within", value, sorted_id, ${isFile ? sql`sorted_id` : row} as object
+          from chosen left join ${table} on ${table.id} = sorted_id) on true order by ${order}`,
     ),
   );
-  const texts = rows.map(({ object }) => object);
-  return { ...pageOfTexts(request, texts, found!.total), next_cursor: null };
+  const total = found[0]?.total ?? 0;
+  const texts = found.flatMap(({ object }) => object ?? []);
+  if (!isFile) return { texts, total, page, per_page, next_cursor: null };
+  return total > MOST_SORTED
+    ? readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection)
+    : readIds(ctx, list, request, texts);
 }
 
 /** The first of these rows, in the order of the ids; the cursor has the others, so that a file is sorted once. */

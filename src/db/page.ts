@@ -25,6 +25,8 @@ export interface Page<T> {
   per_page: number;
   /** Continues a walk at constant cost; null at the end. */
   next_cursor: string | null;
+  /** True if too many rows match to be sorted as requested: they are newest first. */
+  isUnsorted?: true;
 }
 
 /** The number of rows to read and skip: one more than the page holds, to show whether another page follows. */

@@ -119,8 +119,9 @@ async function readSorted<View extends { id: string }>(
   );
   const total = found[0]?.total ?? 0;
   const texts = found.flatMap(({ object }) => object ?? []);
-  if (!isFile) return { texts, total, page, per_page, next_cursor: null };
-  return total > MOST_SORTED
+  const isUnsorted = total > MOST_SORTED ? ({ isUnsorted: true } as const) : undefined;
+  if (!isFile) return { texts, total, page, per_page, next_cursor: null, ...isUnsorted };
+  return isUnsorted
     ? readPage(ctx, list, { ...request, sort: undefined, order: "newest" }, selection)
     : readIds(ctx, list, request, texts);
 }

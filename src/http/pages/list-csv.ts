@@ -5,10 +5,10 @@ import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { AppError } from "../../lib/errors.ts";
 import { streamOf } from "../api/payouts.ts";
 import type { PageEnv } from "../session.ts";
-import { pageQuery } from "../validate.ts";
 import { refuseLeftOut } from "./filters.ts";
 import {
   requestOf,
+  adviceOf,
   columnsShown,
   namesOf,
   type Asked,
@@ -47,13 +47,6 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
     "Content-Type": "text/csv; charset=utf-8; header=present",
     "Content-Disposition": `attachment; filename="${list.name}.csv"`,
   });
-}
-
-/** Suggests a filter that the list has and the address does not use; a range of dates can always be narrowed. */
-function adviceOf<Q extends ListQuery>({ query }: { query: Q }, { filter }: Asked<Q>): string {
-  const filters = Object.keys(query.shape).filter((name) => !(name in pageQuery.shape));
-  const by = filters.includes("from") ? "dates" : filters.find((name) => !(name in filter.texts));
-  return by === undefined ? "" : `: narrow the list, by ${by.replace(/_id$/, "")} for example`;
 }
 
 async function* pieces<Q extends ListQuery, Row extends { id: string }>(

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Child } from "../jsx.ts";
 import type * as z from "zod";
-import { MOST_SORTED, type Order, type Page } from "../../core/kernel/list-page.ts";
+import type { Order, Page } from "../../core/kernel/list-page.ts";
 import { amountOf, type Amount, type Amounts } from "../../domain/amount.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { findPartnerId, readPartnerNames, type PartnerName } from "../../core/partners/display-names.ts";
@@ -11,9 +11,9 @@ import type { Cents } from "../../domain/money.ts";
 import { ID_PREFIXES } from "../../lib/id.ts";
 import { pathOf } from "../request-path.ts";
 import type { PageEnv } from "../session.ts";
-import { DEFAULT_PER_PAGE, type pageQuery } from "../validate.ts";
+import { DEFAULT_PER_PAGE, pageQuery } from "../validate.ts";
 import { addressOf, filterOf, leaveOut, leaveOutUnknown, type Filter } from "./filters.ts";
-import { Badge, countText, Money, Sums, When } from "./parts/figures.tsx";
+import { Badge, Money, Sums, When } from "./parts/figures.tsx";
 import { PartnerLink, partnerText } from "./parts/partner.tsx";
 import { Pager, Table, type Column } from "./parts/table.tsx";
 import { ActionLink } from "./rights.tsx";
@@ -77,8 +77,6 @@ export interface Asked<Query extends ListQuery> {
 export interface Shown<Query extends ListQuery, Row> extends Asked<Query> {
   page: Page<Row>;
   names: Names;
-  /** Whether it is not sorted as asked, because too many rows match. */
-  isTooLong: boolean;
 }
 
 /** Accepts a slug or an e-mail address in place of a partner's id, because people type these. */
@@ -131,12 +129,18 @@ export async function readList<Query extends ListQuery, Row extends { id: string
 ): Promise<Shown<Query, Row>> {
   const asked = await requestOf(c, list);
   const page = await list.read(c, { ...asked.filter.value, order: asked.order, sort: asked.sort });
-  const isTooLong = asked.sort !== undefined && page.total > MOST_SORTED;
   return {
     ...asked,
-    ...(isTooLong ? { sort: undefined, order: "newest" } : {}),
-    ...{ page, isTooLong, names: await namesOf(c, list, page.data, asked) },
+    ...(page.isUnsorted ? { sort: undefined, order: "newest" } : {}),
+    ...{ page, names: await namesOf(c, list, page.data, asked) },
   };
+}
+
+/** Suggests a filter that the list has and the address does not use; a range of dates can always be narrowed. */
+export function adviceOf<Query extends ListQuery>({ query }: { query: Query }, { filter }: Asked<Query>): string {
+  const filters = Object.keys(query.shape).filter((name) => !(name in pageQuery.shape));
+  const by = filters.includes("from") ? "dates" : filters.find((name) => !(name in filter.texts));
+  return by === undefined ? "" : `: narrow the list, by ${by.replace(/_id$/, "")} for example`;
 }
 
 export async function namesOf<Query extends ListQuery, Row extends { id: string }>(
@@ -180,10 +184,9 @@ export function ListTable<Query extends ListQuery, Row extends { id: string }>(p
   const columns = columnsShown(list, shown);
   return (
     <>
-      {shown.isTooLong ? (
+      {shown.page.isUnsorted ? (
         <p class="table-note">
-          At most {countText(MOST_SORTED)} rows are sorted by this column. Filter the list, for example by date. It
-          shows the newest first.
+          Too many {list.label.toLowerCase()} to sort{adviceOf(list, shown)}. It shows the newest first.
         </p>
       ) : null}
       <Table

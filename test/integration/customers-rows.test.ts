@@ -71,6 +71,8 @@ describe("the list of customers, of many payments", () => {
     // The event reports the number of rows in the file.
     const { body } = await owner.get(`${AT}/list.csv?columns=customer_id`);
     expect(body.trim().split("\r\n")).toHaveLength(1_202);
+    // It has more than are sorted, and the same order.
+    expect((await owner.get(`${AT}/list.csv?columns=customer_id&sort=payments`)).body).toBe(body);
     const { data } = (await program.api<{ data: { payload: object }[] }>("GET", "/api/v1/events?type=list.exported"))
       .body;
     expect(data[0]?.payload).toMatchObject({ list: "customers", count: 1_201 });
@@ -79,8 +81,12 @@ describe("the list of customers, of many payments", () => {
   it("reads no more where there are three times as many customers", async () => {
     const { program, owner } = await openProgram();
     await repeat(program, 1_500, "'cus_' || n");
-    const small = await rowsOf(owner, AT);
+    const paths = [AT, `${AT}?sort=-revenue`];
+    const small: number[] = [];
+    for (const path of paths) small.push(await rowsOf(owner, path));
     await repeat(program, 4_500, "'cus_' || n", 1_500);
-    expect(await rowsOf(owner, AT)).toBeLessThan(small + 100);
+    for (const [i, path] of paths.entries())
+      expect([path, (await rowsOf(owner, path)) < small[i]! + 100]).toEqual([path, true]);
+    expect(textOf(owner.html)).toContain("Too many customers to sort: narrow the list, by dates for example.");
   });
 });

@@ -132,6 +132,41 @@ describe("a sorted list (PAGE-42)", () => {
   });
 });
 
+describe("the list of customers (PAGE-42)", () => {
+  it("is sorted by revenue in the program's currency and by payments, and so is its file", async () => {
+    const [sold, visitor] = await programOfOwner();
+    let created = Math.floor(Date.now() / 1_000) - 60;
+    for (const [customer, amount, currency] of [
+      ["cus_a", 300, "usd"],
+      ["cus_b", 900, "usd"],
+      ["cus_a", 90_000, "jpy"],
+      ["cus_c", 300, "usd"],
+      ["cus_c", 300, "eur"],
+      ["cus_c", 300, "eur"],
+      ["cus_d", 50_000, "eur"],
+    ] as const) {
+      const session = sessionCompleted({ customer, email: null, ref: null, amount, currency, created: created++ });
+      expect((await sendA(sold, session)).status).toBe(200);
+    }
+    const namesIn = async (query: string) => {
+      await visitor.get(`/dashboard/customers${query}`);
+      return [...visitor.html.matchAll(/customers\/pmt_\w+">cus_(\w)</g)].map(([, name]) => name).join("");
+    };
+    for (const [sort, names] of [
+      ["-revenue", "bcad"],
+      ["revenue", "dcab"],
+      ["-payments", "cadb"],
+      ["payments", "dbac"],
+    ] as const) {
+      expect([sort, await namesIn(`?sort=${sort}`)]).toEqual([sort, names]);
+      expect([sort, await namesIn(`?sort=${sort}&per_page=3&page=2`)]).toEqual([sort, names.slice(3)]);
+      const [, ...rows] = readCsv((await visitor.get(`/dashboard/customers/list.csv?sort=${sort}`)).body);
+      expect([sort, rows.map(([, , id = ""]) => id.slice(4)).join("")]).toEqual([sort, names]);
+    }
+    expect(await namesIn("?sort=-revenue&search=cus_c")).toBe("c");
+  });
+});
+
 describe("the file of a sorted list (PAGE-42)", () => {
   it("is sorted once, when it begins: an amount that changes meanwhile moves no row", async () => {
     const ctx: ProgramCtx = programContext(program);

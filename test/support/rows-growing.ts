@@ -114,6 +114,11 @@ export const GROWING: Record<string, Growing> = {
     why: "a customer is no row of its own: until 1,000 are counted, payments are looked at for newer ones of their customer",
     story: 24,
   },
+  "GET /dashboard/customers, by revenue": {
+    run: async ({ owner }) => owner.get("/dashboard/customers?sort=-revenue"),
+    why: "all payments of all customers are read, until there are 1,000 customers",
+    story: 160,
+  },
   "GET /dashboard/partners, by revenue": {
     run: async ({ owner }) => owner.get("/dashboard/partners?sort=-revenue"),
     why: "partners are sorted by a figure of each, which no index has",

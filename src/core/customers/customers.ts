@@ -10,7 +10,7 @@ import { COUNTED_ELSEWHERE } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
-import type { Reader } from "../kernel/context.ts";
+import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { differsFromAll, paymentsFound } from "../ledger/find.ts";
 
 /** A customer id of a provider or, without one, an address, with the totals of its payments. */
@@ -51,6 +51,13 @@ export interface CustomerPage extends Page<Customer> {
   isMore?: true;
 }
 
+/** The figures to sort by. */
+const SORTS: Readonly<Record<string, (customer: Customer, ctx: ProgramCtx) => number>> = {
+  payments: ({ payments }) => payments,
+  revenue: ({ revenue }, { program }) =>
+    revenue.find(({ currency }) => currency === program.currency)?.amount_cents ?? 0,
+};
+
 /** A reader limited to the payments up to the row `upto`; without it, a reader of all payments. */
 interface AsOf extends Reader {
   upto?: number | undefined;
@@ -71,23 +78,31 @@ function walkOf({ cursor, ...filter }: CustomerFilter): { after: string | null; 
 /**
  * Lists customers by their newest payment or lead, newest first. A customer has no row: its newest payment represents
  * it. The total is exact if `counted` is true; otherwise it is at most `MOST_COUNTED`, and `isMore` is set if there are
- * more. A cursor limits the walk to the payments that existed when it began, so that a later payment cannot move a
+ * more. Up to `MOST_COUNTED` customers are sorted, in the one page of a walk; more are newest first (`isUnsorted`). A
+ * cursor limits the walk to the payments that existed when it began, so that a later payment cannot move a
  * customer between pages.
  */
-export async function listCustomers(reader: Reader, filter: CustomerFilter): Promise<CustomerPage> {
+export async function listCustomers(reader: ProgramCtx, filter: CustomerFilter): Promise<CustomerPage> {
   const { after, upto } = walkOf(filter);
   const ctx: AsOf = { ...reader, upto };
   const { limit, offset } = window(filter);
-  const isOldest = filter.order === "oldest";
+  const value = filter.sort === undefined ? undefined : SORTS[filter.sort];
+  const isOldest = value === undefined && filter.order === "oldest";
   const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
   const conditions = newestThatMatch(ctx, filter);
   const wanted = after === null ? conditions : sql`${conditions} and payments.id ${beyond} ${after}`;
-  const seen = sql`select id, provider, customer_id, customer_email from payments where ${wanted}
-    order by id ${direction} limit ${literal(limit)} offset ${offset}`;
   // The newest first: nearly all of them are their customer's last payment.
   const some = sql`order by payments.id desc limit ${literal(MOST_COUNTED + 1)}`;
   const all = sql`select 1 from payments where ${conditions} ${filter.counted ? sql`` : some}`;
   const total = filter.counted === false ? sql`select 0` : sql`select count(*) from (${all})`;
+  const few = sql`(select total <= ${literal(MOST_COUNTED)} from counted)`;
+  const seen = sql`${value ? sql`with counted as materialized (select (${total}) as total)` : sql``}
+    select id, provider, customer_id, customer_email from payments where ${wanted} order by id ${direction}
+    ${
+      value
+        ? sql`limit iif(${few}, ${literal(MOST_COUNTED)}, ${limit}) offset iif(${few}, 0, ${offset})`
+        : sql`limit ${literal(limit)} offset ${offset}`
+    }`;
   const [[counted], rows] = await ctx.read(
     selectRows(
       ctx.db,
@@ -98,8 +113,17 @@ export async function listCustomers(reader: Reader, filter: CustomerFilter): Pro
   );
   const customers = customersOf(rows);
   const { total: found = 0, last = 0 } = counted ?? {};
+  if (value && found <= MOST_COUNTED) {
+    const sign = filter.order === "oldest" ? 1 : -1;
+    const sorted = customers.toSorted((a, b) => sign * (value(a, reader) - value(b, reader)));
+    const data = filter.counted ? sorted : sorted.slice(offset, offset + filter.per_page);
+    return { data, total: found, page: filter.page, per_page: filter.per_page, next_cursor: null };
+  }
   const { next_cursor, ...shown } = pageOf(filter, isOldest ? customers.toReversed() : customers, found, (one) => one);
-  const page = { ...shown, next_cursor: next_cursor === null ? null : `${next_cursor}.${upto ?? last}` };
+  const page = {
+    ...{ ...shown, next_cursor: next_cursor === null ? null : `${next_cursor}.${upto ?? last}` },
+    ...(value ? { isUnsorted: true as const } : {}),
+  };
   return filter.counted || found <= MOST_COUNTED ? page : { ...page, total: MOST_COUNTED, isMore: true };
 }
 

@@ -56,12 +56,16 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
       csv: { newest_payment_id: "id", email: "email", customer_id: "customer_id", provider: "provider" },
     },
     textColumn("customer_id", "Customer id"),
-    sumsColumn("revenue", "Revenue", ({ revenue }) => revenue, { sum: true, currency: "currency" }),
+    {
+      ...sumsColumn<Listed>("revenue", "Revenue", ({ revenue }) => revenue, { sum: true, currency: "currency" }),
+      sort: "descending",
+    },
     partnerColumn(),
     {
       key: "payments",
       label: "Payments",
       align: "end",
+      sort: "descending",
       cell: (customer) => countText(customer.payments),
       csv: { payments: "payments" },
     },
@@ -80,7 +84,7 @@ const LIST: ListOf<typeof customerQuery, Listed> = {
 export const customers = listPage(LIST, {
   at: AT,
   done: FLASH.customers,
-  head: { lede: "All customers that your providers reported, newest payment first." },
+  head: { lede: "All customers that your providers reported." },
   filter: [PAYMENT_SEARCH, PROVIDER_FIELD, ...RANGE_FIELDS],
   empty: { title: "No customers yet", children: "They appear with their first payment or lead." },
 })

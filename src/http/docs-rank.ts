@@ -43,8 +43,9 @@ function stemOf(word: string): string {
     .replace(/y$/, "i");
 }
 
-/** Compounds in two words or with a hyphen: back up, log-in, e-mail. */
-const SPLIT = /\b(e(?=.mail)|back|cash|check|log|opt|pay|roll|set|sign)[ -](mail|back|in|off|out|up)/gi;
+/** Compounds in two words or with a hyphen: back up, log-in, e-mail, web hook. */
+const SPLIT =
+  /\b(e(?=.mail)|back|cash|charge|check|claw|end|log|opt|pay|roll|set|sign|web)[ -](mail|back|hook|in|off|out|point|up)/gi;
 const joinCompounds = (text: string) => text.replaceAll(SPLIT, "$1$2");
 
 /** The stems of a text in its order. A name such as `payout.paid` or `listPartners` is a stem and has the stems of its parts. */

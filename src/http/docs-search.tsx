@@ -51,16 +51,15 @@ export function FoundPage({ query, found }: { query: string; found: Entry[] }) {
             ) : null}
           </>
         ) : (
-          <>
-            <p>{query === "" ? "Or begin with a guide:" : "No results. Try another word, or begin with a guide:"}</p>
-            <ul class="titled-list">
-              {GUIDES.map(([title, href]) => (
-                <li>
-                  <a href={href}>{title}</a>
-                </li>
-              ))}
-            </ul>
-          </>
+          // The script shows the list: the sentence is part of it.
+          <ul class="titled-list">
+            <li>{query === "" ? "Or begin with a guide:" : "No results. Try another word, or begin with a guide:"}</li>
+            {GUIDES.map(([title, href]) => (
+              <li>
+                <a href={href}>{title}</a>
+              </li>
+            ))}
+          </ul>
         )}
       </section>
     </>

@@ -9,12 +9,15 @@ const SYNONYMS: readonly (readonly [asked: string, here: string])[] = [
   ["retry, retries, resend, redelivery", "again, redeliver, delivery"],
   ["restore, rollback, disaster, recovery", "backup, restore, time travel"],
   [
-    "shopify, woocommerce, wordpress, webflow, squarespace, wix, zapier, make.com, gumroad, lemon squeezy, chargebee, braintree, recurly, adyen, mollie, postback, s2s, server to server, mobile app, ios, android",
+    "shopify, woocommerce, wordpress, webflow, squarespace, wix, zapier, make.com, gumroad, lemon squeezy, chargebee, braintree, recurly, adyen, mollie, magento, prestashop, bigcommerce, postback, s2s, server to server, mobile app, ios, android",
     "facts from your own server",
   ],
-  ["w-9, w9, w-8, w-8ben, 1099, tax form, dac7", "tax data"],
+  ["w-9, w9, w-8, w-8ben, 1099, tax form, dac7, kyc, accounting, bookkeeping", "tax data"],
   ["license, open source, docker, kubernetes, postgres, vps, self host, self hosted, region, eu", "first deploy"],
-  ["2fa, mfa, two factor, otp, passkey, password, login, signin, magic link", "sign in and team"],
+  [
+    "2fa, mfa, two factor, otp, sso, saml, single sign-on, passkey, password, login, signin, magic link",
+    "sign in and team",
+  ],
   ["audit log, audit trail, history", "audit log, events, list events"],
   ["smtp, spf, dkim, sender, email template, email", "email"],
   [
@@ -23,17 +26,38 @@ const SYNONYMS: readonly (readonly [asked: string, here: string])[] = [
   ],
   ["timezone, time zone", "time zone, utc day"],
   ["logo, theme, color, brand, css", "portal in your own site, brand"],
-  ["ad blocker, adblock, blocked", "without a script, something is wrong"],
-  ["missing sale, missing commission, no commission, not counted, lost sale", "claim, something is wrong, trace"],
+  ["ad blocker, adblock, adblocker, blocked", "without a script, something is wrong"],
+  [
+    "missing sale, missing commission, commission missing, no commission, not tracked, not recorded, not counted, lost sale",
+    "claim, something is wrong, trace, 5 check, how payment earn, what partner see",
+  ],
+  ["slack, discord, hubspot, salesforce, mailchimp, crm, n8n", "other tools"],
+  [
+    "get started, getting started, how do i start, quickstart, setup, onboarding, tutorial",
+    "start, five steps, first sale",
+  ],
+  [
+    "banner, creative, marketing material, landing page, qr code, deep link, sub id, analytics, statistics, report",
+    "what partner see",
+  ],
+  ["pay per click, cpc, ppc, impression", "what partner see"],
+  ["pay per lead, cpl, cpa", "lead, facts from your own server"],
+  ["mlm, multi level, two tier, second tier, sub affiliate, contest, leaderboard, bonus", "what rule cannot do"],
+  ["application form, signup form, apply, terms, agreement, recruit", "let partner apply"],
+  ["get paid, payout schedule, monthly payout, payday", "payout, before the first payout"],
+  ["attribution window, first click, last click, cookie duration, cookie lifetime", "script"],
+  ["free trial, free plan", "what it costs"],
+  ["rest api", "document, integrate api"],
+  ["partner tier, different rate", "group, flow, commission rule"],
   ["backup, dump", "restore, export, time travel"],
   ["cost, price, pricing, plan, bill", "what it costs, dollars, cost"],
   ["python, php, golang, go, ruby, hmac, verify webhook", "verify signatures, signature"],
-  ["typescript, node, nodejs, javascript, sdk, library", "typescript, client"],
+  ["typescript, node, nodejs, node.js, javascript, sdk, library", "typescript, client"],
   ["deploy, deployment, production, hosting, install, go live, live", "first deploy, deploy, going live"],
   ["webhook secret, signing secret, whsec", "secret, signature"],
   ["localhost, tunnel, ngrok, local webhook", "receive webhook locally"],
   ["payout, withdraw, withdrawal, cash out, pay partner", "payout, payouts"],
-  ["coupon, voucher, discount code, promo code", "promotion code, promotion codes"],
+  ["coupon, voucher, discount, discount code, promo code", "promotion code, promotion codes"],
   ["affiliate, referrer, publisher, creator, ambassador", "partner, partners"],
   [
     "rewardful, firstpromoter, tolt, affonso, leaddyno, tapfiliate, partnerstack, refersion, dub, switch",
@@ -49,7 +73,7 @@ const SYNONYMS: readonly (readonly [asked: string, here: string])[] = [
   ["language, translate, translation, locale", "portal in your own site"],
   ["tax, vat, invoice", "invoices, self billing, tax"],
   ["tier, tiers, commission rate, percentage, rate", "flow, flows, commission_pct, group"],
-  ["recurring, subscription, renewal, lifetime", "months_since_first_payment, subscription, renewals"],
+  ["recurring, subscription, renewal, lifetime", "commission rule, months_since_first_payment, subscription, renewals"],
   ["iframe, embed, white label", "portal in your own site, frame"],
   ["hold, threshold, minimum payout", "minimum, hold"],
   ["fraud, abuse, self referral", "flagged, review"],
@@ -65,7 +89,8 @@ export function synonymsBy(stems: (text: string) => string[]): Record<string, st
   const phrases = (list: string) => list.split(", ").map((phrase) => stems(phrase).join(" "));
   const found: Record<string, string[]> = {};
   for (const [asked, here] of SYNONYMS) {
-    for (const key of phrases(asked)) {
+    // A query's name with a dot counts as one word.
+    for (const key of phrases(asked).map((one) => (one.includes(".") ? one.split(" ", 1).join("") : one))) {
       found[key] = [...new Set([...(found[key] ?? []), ...phrases(here)])].filter((one) => one !== key);
     }
   }

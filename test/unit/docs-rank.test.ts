@@ -49,6 +49,8 @@ describe("the search of the documentation (HTTP-34)", () => {
       ["back up", "backup", "back-ups"],
       ["log in", "login", "Log-in"],
       ["check out", "checkout"],
+      ["charge back", "chargeback"],
+      ["web hooks", "webhook"],
     ]) {
       expect(new Set(words.map((word) => stemsOf(word).join())).size, words.join()).toBe(1);
     }

@@ -24,6 +24,8 @@ export interface Offer {
   hold_days: number | null;
   payments: EventOffer;
   leads: EventOffer;
+  /** Whether a flow for all payments replaces the rate of the group or program. */
+  is_replaced: boolean;
 }
 
 /** Conditions that a reader of the page cannot check, or that are not meant for the public. */
@@ -45,6 +47,7 @@ export function offerOf(
     hold_days: group.hold_days,
     payments: eventOffer("transaction_completed", payments),
     leads: eventOffer("lead_created", reachable("lead_created", group, inForce, now)),
+    is_replaced: rate !== null,
   };
 }
 

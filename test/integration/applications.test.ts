@@ -293,6 +293,33 @@ describe("an invitation (PART-13)", () => {
     expect(await typesOf(program)).toContain("partner.invited");
   });
 
+  it("states the rate of the partner, else of the group, and none that a flow for all replaces", async () => {
+    const program = await makeJoinable();
+    const group = await program.api<{ id: string }>("POST", "/api/v1/groups", {
+      ...{ name: "Creators", slug: "creators", commission_pct: 35 },
+    });
+    const textFor = async (fields: object) => {
+      const partner = await makePartner(program, { email: address(), ...fields }, "invited");
+      expect((await program.api("POST", `/api/v1/partners/${partner.id}/invite`)).status).toBe(200);
+      const [mail] = await mailTo(program, partner.email);
+      return mail!.text.replaceAll("\u00A0", " ");
+    };
+    expect(await textFor({})).toContain("Earn 20 % of every sale.");
+    expect(await textFor({ group_id: group.body.id })).toContain("Earn 35 % of every sale.");
+    expect(await textFor({ group_id: group.body.id, commission_pct: 40 })).toContain("Earn 40 % of every sale.");
+    const rule = { action_type: "percentage", action_value: 50, priority: 1 };
+    const first = [{ field: "payment_number", op: "eq", value: 1 }];
+    await program.api("POST", "/api/v1/flows", { ...rule, name: "First", conditions: first, priority: 2 });
+    expect(await textFor({ commission_pct: 40 })).toContain(
+      "Earn 40 % of every sale, or 50 % on each payment that is the customer's first.",
+    );
+    expect(await textFor({ commission_pct: 60 })).toContain(
+      "Partners get 50 % of each payment that is the customer's first. Other payments earn 60 %.",
+    );
+    await program.api("POST", "/api/v1/flows", { ...rule, name: "All", conditions: [] });
+    expect(await textFor({ commission_pct: 40 })).not.toContain("%");
+  });
+
   it("is sent again from the page, and no more than five times in a quarter of an hour", async () => {
     const program = await makeJoinable();
     const partner = await makePartner(program, { email: address() }, "invited");

@@ -71,7 +71,7 @@ describe("the page for applications (JOIN-1)", () => {
       "A click on your link counts for 45 days. If a customer clicks the links of several partners, the last one counts.",
       "Commissions are on hold for 14 days, in case of refunds.",
       "Payouts are prepared on the first of each month and due 30 days later.",
-      "The minimum of a payout is 50.00 USD. Smaller amounts roll over to the next one.",
+      "The minimum payout is 50.00 USD. Smaller amounts roll over to the next one.",
     ]) {
       expect(text.replaceAll("\u00a0", " ")).toContain(said);
     }
@@ -79,13 +79,13 @@ describe("the page for applications (JOIN-1)", () => {
     const flow = { name: "First", action_type: "percentage", action_value: 50 };
     await create(program, "/flows", { ...flow, conditions: [{ field: "new_customer", op: "eq", value: true }] });
     expect((await read()).replaceAll("\u00a0", " ")).toContain(
-      "Earn 15 % of every sale. 50 % on each payment from new customers .",
+      "Earn 15 % of every sale, or 50 % on each payment from new customers .",
     );
     const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/flows");
     const change = async (changes: object) => program.api("PATCH", `/api/v1/flows/${body.data[0]!.id}`, changes);
     await change({ currency: "USD", conditions: [{ field: "txn_amount_cents", op: "gte", value: 29_000 }] });
     expect((await read()).replaceAll("\u00a0", " ")).toContain(
-      "Earn 15 % of every sale. 50 % on each payment of at least 290.00 USD .",
+      "Earn 15 % of every sale, or 50 % on each payment of at least 290.00 USD .",
     );
     await change({ action_value: 5 });
     expect((await read()).replaceAll("\u00a0", " ")).toContain(

@@ -137,7 +137,7 @@ describe("the rates on the first page (PORTAL-5)", () => {
     const flow = { action_type: "percentage", action_value: 50 };
     const conditions = [{ field: "new_customer", op: "eq", value: true }];
     await program.api("POST", "/api/v1/flows", { ...flow, name: "First", conditions });
-    expect(await rates()).toBe("Earn 45 % of every sale. 50 % on each payment from new customers .");
+    expect(await rates()).toBe("Earn 45 % of every sale, or 50 % on each payment from new customers .");
     const forAll = { ...flow, name: "All", action_value: 5, priority: 100 };
     await program.api("POST", "/api/v1/flows", forAll);
     expect(await rates()).toMatch(/^Partners get 5 % of each payment\./);

@@ -5,6 +5,7 @@ import type { Application, Endpoint, Member, Partner, Program, SaleClaim } from 
 import { actors } from "../../src/domain/actor.ts";
 import type { MailKind } from "../../src/domain/mail.ts";
 import { cents } from "../../src/domain/money.ts";
+import { offerOf } from "../../src/domain/offer.ts";
 import { unplain } from "./plain.ts";
 
 /** A name with special characters. */
@@ -122,7 +123,11 @@ export const NOTICES: { [K in MailKind]: NoticeOf<K> } = {
   application_received: { kind: "application_received", program: PROGRAM, application: APPLICATION },
   application_approved: { kind: "application_approved", program: PROGRAM, partner: PARTNER, link: LINK },
   application_declined: { kind: "application_declined", program: PROGRAM, application: APPLICATION },
-  invitation: { kind: "invitation", program: PROGRAM, partner: PARTNER, link: LINK },
+  invitation: {
+    kind: "invitation",
+    ...{ program: PROGRAM, partner: PARTNER, link: LINK },
+    offer: offerOf(PROGRAM, { slug: "default", commission_pct: 25, hold_days: null }, [], LINK.expires_at),
+  },
   member_invited: { kind: "member_invited", program: PROGRAM, member: MEMBER, link: LINK },
   endpoint_disabled: { kind: "endpoint_disabled", program: PROGRAM, endpoint: ENDPOINT },
   security: {

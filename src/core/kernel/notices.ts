@@ -4,6 +4,7 @@ import type { ClaimAnswer } from "../../domain/claim.ts";
 import type { AuditEventType, EventPayloads, SecurityEventType } from "../../domain/event.ts";
 import type { KindAbout, MailKind, MailReader, OwnerNeed } from "../../domain/mail.ts";
 import type { Cents } from "../../domain/money.ts";
+import type { Offer } from "../../domain/offer.ts";
 import type { PartnerStatus } from "../../domain/partner.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import type { Difference } from "../../domain/reconciliation.ts";
@@ -25,7 +26,8 @@ interface NoticeContents {
   /** The application became a partner, who signs in by the token (JOIN-6). */
   application_approved: { partner: Partner; link: MailedLink };
   application_declined: { application: Application };
-  invitation: { partner: Partner; link: MailedLink };
+  /** `offer`: the partner's rates. */
+  invitation: { partner: Partner; link: MailedLink; offer: Offer };
   /** The invitation of a new team member (TEAM-4). */
   member_invited: { member: Member; link: MailedLink };
   /** The changes of access in one commit, for one address (PROOF-4). */

@@ -1,6 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
-import { partners } from "../../db/schema.ts";
+import { flows, groups, partners } from "../../db/schema.ts";
+import { offerOf } from "../../domain/offer.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
+import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import type { Partner } from "../kernel/rows.ts";
@@ -18,12 +20,21 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
   const own = and(eq(partners.id, id), sql`${partners.program_id} = ${caller.programId}`);
   const address = sql`(select lower(email) from partners where id = ${id} and program_id = ${caller.programId})`;
   return untilWon(async () => {
-    const [ctx, [partner], [recent]] = await prove(
+    const [ctx, [partner], [recent], [group], active] = await prove(
       caller,
       caller.db.select().from(partners).where(own),
       selectInvitations(caller, address),
+      caller.db
+        .select({ slug: groups.slug, commission_pct: groups.commission_pct, hold_days: groups.hold_days })
+        .from(groups)
+        .innerJoin(partners, eq(partners.group_id, groups.id))
+        .where(own),
+      caller.db
+        .select()
+        .from(flows)
+        .where(and(sql`${flows.program_id} = ${caller.programId}`, sql`${flows.active} = 1`)),
     );
-    if (!partner) throw notFound("partner");
+    if (!partner || !group) throw notFound("partner");
     if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail.");
     if (partner.status !== "invited") {
       throw new AppError(
@@ -31,11 +42,13 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
         `Only invited partners can get an invitation; this one is ${partner.status}.`,
       );
     }
+    const rates = { ...group, commission_pct: partner.commission_pct ?? group.commission_pct };
+    const offer = offerOf(ctx.program, rates, active, iso(ctx.now));
     const { link, writes } = await invite(ctx, { email: partner.email, partner_id: id }, recent?.links ?? 0);
     await commit(ctx, {
       writes,
       occurrences: [partnerInvited(partner)],
-      notices: [{ kind: "invitation", program: ctx.program, partner, link }],
+      notices: [{ kind: "invitation", program: ctx.program, partner, link, offer }],
       result: partner,
     });
     return partner;

@@ -2,6 +2,8 @@
 import type { MailedLink, NoticeOf } from "../../core/kernel/notices.ts";
 import type { Partner, Program } from "../../core/kernel/rows.ts";
 import { oneLine } from "../../lib/mail.ts";
+import { earnedParts } from "../pages/join/offer.tsx";
+import { textOf } from "../pages/parts/flow-sentence.tsx";
 import { referralLink } from "../pages/parts/snippets.ts";
 import { dayFor, type Letter, type PlainLetter } from "./letter.ts";
 
@@ -105,16 +107,17 @@ export function declinedLetters({ program, application }: NoticeOf<"application_
   return [{ to: email, reader: APPLICANT, subject: `Your application to ${name} was declined`, program, parts }];
 }
 
-/** Invites a partner that the owner has added. */
+/** Invites a partner that the owner has added. It states no rate if a flow for all payments replaces the partner's. */
 export function invitationLetters(notice: NoticeOf<"invitation">, origin: string | null): Letter[] {
-  const { program, partner, link } = notice;
+  const { program, partner, link, offer } = notice;
   const name = oneLine(program.name);
+  const earned = offer.is_replaced ? "" : ` ${textOf(earnedParts(program, offer))}`;
   return [
     {
       ...signInLetter(program, partner, link, origin),
       subject: `${name} invites you to become a partner`,
       parts: [
-        `${name} has invited you to its affiliate program: you earn on sales that come through your link.`,
+        `${name} has invited you to its affiliate program: you earn on sales that come through your link.${earned}`,
         `Your link: ${referralLink(program, partner.slug)}`,
         `You start earning once you sign in for the first time. ${lifetime(program, link)}`,
       ],

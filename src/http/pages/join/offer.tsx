@@ -1,10 +1,9 @@
 /** The rates, the click days and the payout terms on the application page (JOIN-10). */
-import type { Child } from "../../jsx.ts";
 import type { Program } from "../../../core/kernel/rows.ts";
 import type { EventOffer, Offer } from "../../../domain/offer.ts";
 import { minimumIn } from "../../../domain/payout.ts";
 import { moneyText, percentText, plural } from "../parts/figures.tsx";
-import { flowSentence, rateSentence, Sentence, type Ruled } from "../parts/flow-sentence.tsx";
+import { flowSentence, rateSentence, Sentence, type Part, type Ruled } from "../parts/flow-sentence.tsx";
 import { payoutTermsText } from "../parts/payout-terms.ts";
 import { programText } from "../parts/shown-name.ts";
 
@@ -43,42 +42,25 @@ export function OfferText({ program, offer }: OfferProps) {
 
 const NO_NAMES = { products: new Map<string, string>(), groups: new Map<string, string>() };
 
-/** The rates in sentences: those of all payments, and of the flow that can apply. */
-export function Earned({ program, offer: { payments, leads, commission_pct: pct } }: EarnedProps) {
-  const setting = { names: NO_NAMES, currency: program.currency, time_zone: program.time_zone };
-  const { flow } = payments;
-  return (
-    <>
-      {flow === null && pct === 0 ? (
-        "What partners earn depends on the sale."
-      ) : flow === null ? (
-        <Every pct={pct}>{payments.varies ? ", unless a special rate applies" : null}</Every>
-      ) : isRaise(flow, pct) ? (
-        <>
-          <Every pct={pct} /> <Sentence of={rateSentence(ruledBy(flow), setting)} />
-        </>
-      ) : (
-        <>
-          <Sentence of={flowSentence(ruledBy(flow), setting)} />
-          {isUnconditional(flow) ? null : ` Other payments earn ${pct === 0 ? "nothing" : percentText(pct)}.`}
-        </>
-      )}
-      {leads.flow === null ? null : (
-        <>
-          {" "}
-          <Sentence of={flowSentence(ruledBy(leads.flow), setting)} />
-        </>
-      )}
-    </>
-  );
+export function Earned({ program, offer }: EarnedProps) {
+  return <Sentence of={earnedParts(program, offer)} />;
 }
 
-function Every({ pct, children }: { pct: number; children?: Child }) {
-  return (
-    <>
-      Earn <strong>{percentText(pct)}</strong> of every sale{children}.
-    </>
-  );
+/** The rates in sentences: those of all payments, and of the flow that can apply. */
+export function earnedParts(
+  { currency, time_zone }: EarnedProps["program"],
+  { payments: { flow, varies }, leads, commission_pct: pct }: Offer,
+): Part[] {
+  const setting = { names: NO_NAMES, currency, time_zone };
+  const every: Part[] = ["Earn ", { value: percentText(pct) }, " of every sale"];
+  const ofPayments = (): Part[] => {
+    if (flow === null && pct === 0) return ["What partners earn depends on the sale."];
+    if (flow === null) return [...every, varies ? ", unless a special rate applies." : "."];
+    if (isRaise(flow, pct)) return [...every, ", or ", ...rateSentence(ruledBy(flow), setting)];
+    const others = isUnconditional(flow) ? "" : ` Other payments earn ${pct === 0 ? "nothing" : percentText(pct)}.`;
+    return [...flowSentence(ruledBy(flow), setting), others];
+  };
+  return [...ofPayments(), ...(leads.flow === null ? [] : [" ", ...flowSentence(ruledBy(leads.flow), setting)])];
 }
 
 /** Whether some payments earn a higher percentage than all the others. */
@@ -108,5 +90,5 @@ function minimumText(program: Program): string | null {
   const currency = program.payout_currency ?? program.currency;
   const amount_cents = minimumIn(program, currency);
   if (amount_cents === 0) return null;
-  return `The minimum of a payout is ${moneyText({ amount_cents, currency })}. Smaller amounts roll over to the next one.`;
+  return `The minimum payout is ${moneyText({ amount_cents, currency })}. Smaller amounts roll over to the next one.`;
 }

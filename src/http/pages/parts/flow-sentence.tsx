@@ -9,7 +9,7 @@ import { countText, moneyText, percentText, plural, providerText } from "./figur
 import { REF_KIND_TEXTS } from "./words.ts";
 
 /** A text, or a value of the flow, which is emphasized. */
-type Part = string | { value: string };
+export type Part = string | { value: string };
 
 /** A flow, or a form that is not complete. */
 export interface Ruled {
@@ -126,6 +126,11 @@ export function rateSentence(flow: Ruled, setting: Setting): Part[] {
 
 export function Sentence({ of }: { of: readonly Part[] }) {
   return <>{of.map((part) => (typeof part === "string" ? part : <strong>{part.value}</strong>))}</>;
+}
+
+/** The sentence as plain text. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (typeof part === "string" ? part : part.value)).join("");
 }
 
 function spaced(phrase: string | Part[]): Part[] {

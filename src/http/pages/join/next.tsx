@@ -29,7 +29,7 @@ export function NextSteps({ program, at }: NextProps) {
       "partner",
       `${at !== "partner" && isReviewed ? "If it is approved, the" : "Our"} e-mail has your link and a button that signs you in.`,
     ],
-    ["partner", "Share your link. Your pages show clicks, commissions and payouts."],
+    ["partner", "Share your link. Your partner portal shows clicks, commissions and payouts."],
     ["partner", "Add your payout details, so that you can be paid."],
   ];
   const done = STAGES.indexOf(at);

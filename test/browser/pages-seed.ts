@@ -1,5 +1,6 @@
 /** A program in the middle of its month, for pages that people or tools check. */
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { addressesIn } from "../support/looked-at.ts";
 import { SECRET_A, type OwnedProgram, type PagesWorld } from "./pages-world.ts";
 
 interface WithId {
@@ -18,7 +19,7 @@ interface Partner extends WithId {
 export interface SeededProgram {
   program: OwnedProgram;
   partner_email: string;
-  /** Every page of the dashboard and of the portal that has an address of its own, by name. */
+  /** Every page of the dashboard and of the portal, by its route or a name. */
   pages: { owner: Record<string, string>; partner: Record<string, string> };
 }
 
@@ -70,6 +71,7 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
   const { data: payments } = await api<{ data: (WithId & { outcome: string })[] }>("GET", "/payments");
   const file = at("payouts/exports", await makeBankFile(program));
   const owner = {
+    ...addressesIn("/dashboard"),
     ...PLACES,
     "page for applications": `/join/${program.id}`,
     ...partnerPlaces(at("partners", active[0]), "partner"),
@@ -110,7 +112,11 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
   };
   const own = payouts.find(({ partner_id }) => partner_id === active[0]?.id);
   const statement = `/portal/payouts/${own?.id ?? ""}`;
-  return { program, partner_email: active[0]?.email ?? "", pages: { owner, partner: { ...PORTAL_PLACES, statement } } };
+  return {
+    program,
+    partner_email: active[0]?.email ?? "",
+    pages: { owner, partner: { ...addressesIn("/portal"), statement } },
+  };
 }
 
 /** A discount by a coupon whose id is the code. */
@@ -255,7 +261,6 @@ function commissionPlaces(commissions: readonly Commission[], partner: WithId | 
   return {
     commission: one(false),
     "flagged commission": one(true),
-    commissions: list,
     "flagged commissions": `${list}?status=pending&flagged=true`,
     "no commission matches": `${list}?from=2001-01-01&to=2001-01-02`,
     "a partner's commissions": `${list}?partner_id=${partner?.id}`,
@@ -264,12 +269,12 @@ function commissionPlaces(commissions: readonly Commission[], partner: WithId | 
     "approve all flagged": `${list}/matching?move=approve&flagged=true`,
     "reject all": `${list}/matching?move=reject&status=pending`,
     "nothing to approve": `${list}/matching?move=approve&status=paid`,
-    "whose commission to add": `${list}/new`,
     "nobody to add a commission for": `${list}/new?search=nobody`,
     "add commission": `${list}/new?partner_id=${partner?.id}`,
   };
 }
 
+/** Public pages, and pages of the dashboard in another state than without a query. */
 const PLACES = {
   guide: "/docs/payouts",
   "guide with code": "/docs/integrate",
@@ -278,65 +283,17 @@ const PLACES = {
   "reference of errors": "/docs/api/errors",
   "reference of events": "/docs/api/outbound",
   "found in the documentation": "/docs/search?q=payout",
-  overview: "/dashboard",
   "overview of 90 days": "/dashboard?days=90",
   "overview of a year": "/dashboard?days=365",
   "overview of two days": "/dashboard?from=2026-01-01&to=2026-01-02",
-  partners: "/dashboard/partners",
   "no partner matches": "/dashboard/partners?search=nobody",
-  "add partner": "/dashboard/partners/new",
-  "import partners": "/dashboard/partners/import",
-  groups: "/dashboard/partners/groups",
-  "add group": "/dashboard/partners/groups/new",
-  applications: "/dashboard/partners/applications",
   "no application matches": "/dashboard/partners/applications?status=declined",
-  claims: "/dashboard/claims",
-  payments: "/dashboard/payments",
-  leads: "/dashboard/payments/leads",
   "no lead matches": "/dashboard/payments/leads?from=2001-01-01&to=2001-01-02",
-  customers: "/dashboard/customers",
-  find: "/dashboard/search",
   "nothing is found": "/dashboard/search?search=nothing-of-the-kind",
-  "unknown codes": "/dashboard/payments/codes",
-  payouts: "/dashboard/payouts",
-  "prepare payouts": "/dashboard/payouts/new",
-  "pay payouts": "/dashboard/payouts/pay",
-  "files of payouts": "/dashboard/payouts/exports",
   "mark all payouts as paid": "/dashboard/payouts/matching?move=mark_paid&status=pending",
   "no payout to pay": "/dashboard/payouts/matching?move=pay",
-  flows: "/dashboard/flows",
-  "add flow": "/dashboard/flows/new",
-  events: "/dashboard/events",
-  clicks: "/dashboard/events/clicks",
   "no click matches": "/dashboard/events/clicks?from=2001-01-01&to=2001-01-02",
-  webhooks: "/dashboard/webhooks",
-  "add endpoint": "/dashboard/webhooks/new",
-  integration: "/dashboard/integration",
-  "installation check": "/dashboard/integration/check",
-  settings: "/dashboard/settings",
-  "settings of commissions": "/dashboard/settings/commissions",
-  "settings of payouts": "/dashboard/settings/payouts",
-  "settings of the portal": "/dashboard/settings/portal",
-  "settings of providers": "/dashboard/settings/providers",
-  "new API key": "/dashboard/settings/api-key",
-  keys: "/dashboard/settings/keys",
-  mails: "/dashboard/settings/mails",
-  sessions: "/dashboard/settings/sessions",
-  team: "/dashboard/settings/team",
   "remove a secret": "/dashboard/settings/secrets/provider_a_webhook_secret/remove",
   "choose an account": "/switch",
   "not found": "/dashboard/nowhere",
-};
-
-const PORTAL_PLACES = {
-  overview: "/portal",
-  statistics: "/portal/statistics",
-  assets: "/portal/assets",
-  commissions: "/portal/commissions",
-  claims: "/portal/claims",
-  payouts: "/portal/payouts",
-  details: "/portal/details",
-  mails: "/portal/details/mails",
-  sessions: "/portal/details/sessions",
-  "tax data": "/portal/details/tax-data",
 };

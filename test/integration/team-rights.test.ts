@@ -2,7 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MEMBER_ROLES, type MemberRole } from "../../src/domain/member.ts";
-import { mayRequest, rightOfRoute, ROUTES_OF } from "../../src/http/pages/rights.tsx";
+import { mayRequest, rightOfRoute } from "../../src/http/pages/rights.tsx";
+import { ROUTES_OF } from "../../src/http/pages/route-rights.ts";
 import {
   everythingOf,
   makeStocked,

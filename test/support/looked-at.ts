@@ -1,80 +1,15 @@
-/** The pages in the browser suite, by their routes: `test/browser/pages-seed.ts` has an address for each. */
-export const LOOKED_AT: string[] = [
-  "/dashboard",
-  "/dashboard/payments/codes",
-  "/dashboard/claims",
-  "/dashboard/claims/:id",
-  "/dashboard/commissions",
-  "/dashboard/commissions/:id",
-  "/dashboard/commissions/matching",
-  "/dashboard/commissions/new",
-  "/dashboard/customers",
-  "/dashboard/customers/:id",
-  "/dashboard/customers/:id/erase",
-  "/dashboard/events",
-  "/dashboard/events/clicks",
-  "/dashboard/flows",
-  "/dashboard/flows/:id",
-  "/dashboard/flows/:id/delete",
-  "/dashboard/flows/new",
-  "/dashboard/partners/groups",
-  "/dashboard/partners/groups/:id",
-  "/dashboard/partners/groups/:id/delete",
-  "/dashboard/partners/groups/new",
-  "/dashboard/integration",
-  "/dashboard/integration/check",
-  "/dashboard/partners",
-  "/dashboard/partners/:id",
-  "/dashboard/partners/applications",
-  "/dashboard/partners/applications/:id",
-  "/dashboard/partners/:id/codes",
-  "/dashboard/partners/:id/deactivate",
-  "/dashboard/partners/:id/edit",
-  "/dashboard/partners/:id/forget-account",
-  "/dashboard/partners/:id/payout-details",
-  "/dashboard/partners/:id/tax-data",
-  "/dashboard/partners/import",
-  "/dashboard/partners/new",
-  "/dashboard/payments",
-  "/dashboard/payments/:id",
-  "/dashboard/payments/leads",
-  "/dashboard/payouts",
-  "/dashboard/payouts/:id",
-  "/dashboard/payouts/:id/cancel",
-  "/dashboard/payouts/:id/mark-paid",
-  "/dashboard/payouts/:id/pay",
-  "/dashboard/payouts/:id/returned",
-  "/dashboard/payouts/:id/statement",
-  "/dashboard/payouts/:id/was-made",
-  "/dashboard/payouts/:id/was-not-made",
-  "/dashboard/payouts/exports",
-  "/dashboard/payouts/exports/:id",
-  "/dashboard/payouts/exports/:id/cancel",
-  "/dashboard/payouts/exports/:id/results",
-  "/dashboard/payouts/matching",
-  "/dashboard/payouts/new",
-  "/dashboard/payouts/pay",
-  "/dashboard/search",
-  "/dashboard/settings",
-  "/dashboard/settings/api-key",
-  "/dashboard/settings/commissions",
-  "/dashboard/settings/keys",
-  "/dashboard/settings/keys/:id/delete",
-  "/dashboard/settings/mails",
-  "/dashboard/settings/payouts",
-  "/dashboard/settings/portal",
-  "/dashboard/settings/providers",
-  "/dashboard/settings/secrets/:name/remove",
-  "/dashboard/settings/sessions",
-  "/dashboard/settings/team",
-  "/dashboard/settings/team/:id/remove",
-  "/dashboard/webhooks",
-  "/dashboard/webhooks/:id",
-  "/dashboard/webhooks/:id/delete",
-  "/dashboard/webhooks/:id/edit",
-  "/dashboard/webhooks/:id/recover",
-  "/dashboard/webhooks/:id/rotate-secret",
-  "/dashboard/webhooks/new",
+/** The pages in the browser suite, by their routes: `test/browser/pages-seed.ts` has the addresses of those with parameters. */
+import { ROUTES_OF } from "../../src/http/pages/route-rights.ts";
+
+/** A route that answers with a file. */
+export const isFile = (route: string): boolean => /\.csv$|\/file$/.test(route);
+
+const OF_DASHBOARD = Object.values(ROUTES_OF)
+  .flat()
+  .filter((route) => route.startsWith("GET ") && !route.endsWith("*"))
+  .map((route) => `/dashboard${route.slice("GET ".length)}`);
+
+const OF_PORTAL = [
   "/portal",
   "/portal/assets",
   "/portal/claims",
@@ -88,28 +23,16 @@ export const LOOKED_AT: string[] = [
   "/portal/statistics",
 ];
 
+export const LOOKED_AT: string[] = [...OF_DASHBOARD, ...OF_PORTAL].filter((route) => !isFile(route));
+
+/** The pages below an area with one address each. */
+export function addressesIn(area: "/dashboard" | "/portal"): Record<string, string> {
+  const routes = LOOKED_AT.filter((route) => route.startsWith(area) && !route.includes(":"));
+  return Object.fromEntries(routes.map((route) => [route, route]));
+}
+
 /** The targets of the owner's navigation. */
 export const PLACES: string[] = LOOKED_AT.filter((route) => /^\/dashboard(?:\/[^/]+)?$/.test(route));
-
-export const NOT_LOOKED_AT: Record<string, string> = {
-  "/dashboard/partners/list.csv": "a file",
-  "/dashboard/partners/applications/list.csv": "a file",
-  "/dashboard/claims/list.csv": "a file",
-  "/dashboard/customers/list.csv": "a file",
-  "/dashboard/payments/list.csv": "a file",
-  "/dashboard/commissions/list.csv": "a file",
-  "/dashboard/payouts/list.csv": "a file",
-  "/dashboard/payouts/exports/list.csv": "a file",
-  "/dashboard/payouts/exports/:id/file": "a file",
-  "/dashboard/events/list.csv": "a file",
-  "/dashboard/events/clicks/list.csv": "a file",
-  "/dashboard/webhooks/:id/deliveries.csv": "a file",
-  "/dashboard/payments/leads/list.csv": "a file",
-  "/dashboard/payments/codes/export.csv": "a file",
-  "/dashboard/payouts/export.csv": "a file",
-  "/portal/payouts/:id/statement.csv": "a file",
-  "/dashboard/payouts/:id/statement.csv": "a file",
-};
 
 /** The routes of which no page has the address: for a route without parameters the very address. */
 export function withoutPage(addresses: readonly string[]): string[] {

@@ -133,55 +133,28 @@ function moneyIn({ amount_cents, currency }: Event["payload"]): string | null {
   return moneyText({ amount_cents: cents(amount_cents as number), currency });
 }
 
-/** Payload texts by importance; false: only the whole payload shows it. */
-const IN_SUMMARY: Record<Exclude<PayloadText, `${string}_id`>, boolean> = {
-  slug: true,
-  held_until: false,
-  base: false,
-  code: true,
-  ref: true,
-  landing: true,
-  sub: true,
-  country: true,
-  name: true,
-  url: true,
-  event_type: false,
-  format: true,
-  list: true,
-  outcome: false,
-  status: false,
-  email: true,
-  role: true,
-  device: true,
-  reason: false,
-  apply_from: false,
-  referrer: false,
-  provider: false,
-  currency: false,
-  starts_at: false,
-  ends_at: false,
-  kind: false,
-  method: false,
-  reference: false,
-  failure_code: false,
-  event: false,
-  action_type: false,
-  description: false,
-  failing_since: false,
-  expires_at: false,
-  last4: false,
-  actor: false,
-  check: false,
-  subject: false,
-  what: false,
-};
+/** The payload texts that a summary shows, by importance. */
+const IN_SUMMARY = [
+  "slug",
+  "code",
+  "ref",
+  "landing",
+  "sub",
+  "country",
+  "name",
+  "url",
+  "format",
+  "list",
+  "email",
+  "role",
+  "device",
+] as const satisfies PayloadText[];
 
 /** The partner, else the three most important texts of the payload, after a colon. */
 function details(payload: Event["payload"], partner: PartnerName | undefined): string {
-  const fields = Object.entries(IN_SUMMARY).flatMap(([field, isShown]) => {
-    const value = payload[field];
-    if (!isShown || typeof value !== "string" || value === "") return [];
-    return [field === "format" ? formatText(value) : value];
+  const fields = IN_SUMMARY.flatMap((field) => {
+    const value = textIn(payload, field);
+    return value === null ? [] : [field === "format" ? formatText(value) : value];
   });
   const texts = partner ? [partnerText(partner), ...fields.filter((text) => text !== partner.slug)] : fields;
   return texts.length === 0 ? "" : `: ${texts.slice(0, 3).join(", ")}`;

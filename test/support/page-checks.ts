@@ -54,16 +54,27 @@ export function expectForms(body: string): void {
   expect(forms.filter((form) => !/<input type="hidden" name="csrf" value="[0-9a-f]{64}"/.test(form))).toEqual([]);
 }
 
+/** The addresses of forms that send the stored values along that they show (PAGE-30). */
+export function guardedForms(path: string, body: string): string[] {
+  return postedForms(path, body).flatMap(({ address, isGuarded }) => (isGuarded ? [address] : []));
+}
+
 /** The addresses of forms that show stored values and do not send them along, so that they overwrite newer ones (PAGE-30). */
 export function unguardedForms(path: string, body: string): string[] {
-  const forms = [...body.matchAll(/<form\b([^>]*method="post"[^>]*)>([\s\S]*?)<\/form>/g)];
-  return forms.flatMap(([, form = "", inside = ""]) => {
-    const isTyped = (tag: string) => !/\stype="(?:hidden|checkbox|radio|file|password)"/.test(tag);
+  const isTyped = (tag: string) => !/\stype="(?:hidden|checkbox|radio|file|password)"/.test(tag);
+  return postedForms(path, body).flatMap(({ address, isGuarded, inside }) => {
     const inputs = [...inside.matchAll(/<input\b[^>]*>/g)].filter(([tag]) => isTyped(tag) && /\svalue="[^"]/.test(tag));
     const areas = [...inside.matchAll(/<textarea\b[^>]*>\s*[^<\s]/g)];
-    if (inputs.length + areas.length === 0 || inside.includes('name="shown"')) return [];
-    return [/\saction="([^"?#]*)/.exec(form)?.[1] ?? path];
+    return inputs.length + areas.length === 0 || isGuarded ? [] : [address];
   });
+}
+
+function postedForms(path: string, body: string): { address: string; inside: string; isGuarded: boolean }[] {
+  const forms = [...body.matchAll(/<form\b([^>]*method="post"[^>]*)>([\s\S]*?)<\/form>/g)];
+  return forms.map(([, form = "", inside = ""]) => ({
+    address: /\saction="([^"?#]*)/.exec(form)?.[1] ?? path,
+    ...{ inside, isGuarded: inside.includes('name="shown"') },
+  }));
 }
 
 /** The page does not contain a secret of the program, sealed or generated. */

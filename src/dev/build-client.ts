@@ -1,28 +1,43 @@
 /**
- * `npm run build:client`: writes src/client/index.d.ts, the types with which `hono/client` calls the API. They are the named
- * schemas and the operations of the OpenAPI document, so that an owner's project needs this file alone of the service's
- * source. With --check it only compares, and fails if the file does not follow the document.
+ * `npm run build:client`: writes the files that follow the OpenAPI document. src/client/index.d.ts has the types with which
+ * `hono/client` calls the API: the named schemas and the operations, so that an owner's project needs this file alone of the
+ * service's source. src/docs/webhooks.md has a table of the events. With --check it only compares, and fails if a file does
+ * not follow the document.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { build } from "esbuild";
 import type { Answer, JsonSchema, OpenApiDocument, Operation } from "../http/openapi/types.ts";
 import { ROOT } from "./root.ts";
 
-const COMMITTED = join(ROOT, "src", "client", "index.d.ts");
+const source = await readDocument();
+await follow("src/client/index.d.ts", () => clientTypes(source));
+await follow("src/docs/webhooks.md", (guide) => guide.replace(/^\| `event`[^]*?(?=\n\n)/m, () => eventTable(source)));
 
-const written = await readFile(COMMITTED, "utf8").catch(() => "");
-const current = await formatted(clientTypes(await readDocument()));
-if (written === current) {
-  console.log("src/client/index.d.ts is up to date.");
-} else if (process.argv.includes("--check")) {
-  console.error("src/client/index.d.ts does not follow the routes: run npm run build:client.");
-  process.exitCode = 1;
-} else {
-  await writeFile(COMMITTED, current);
-  console.log("src/client/index.d.ts written.");
+async function follow(name: string, made: (written: string) => string): Promise<void> {
+  const file = join(ROOT, name);
+  const written = await readFile(file, "utf8").catch(() => "");
+  const current = await formatted(made(written), extname(name));
+  if (written === current) {
+    console.log(`${name} is up to date.`);
+  } else if (process.argv.includes("--check")) {
+    console.error(`${name} does not follow the document: run npm run build:client.`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(file, current);
+    console.log(`${name} written.`);
+  }
+}
+
+function eventTable({ document: { webhooks } }: Source): string {
+  const rows = Object.entries(webhooks).map(([event, { post }]) => {
+    const data = post.requestBody?.content["application/json"]?.schema?.properties?.["data"];
+    const name = data?.$ref?.split("/").at(-1) ?? "";
+    return `| \`${event}\` | ${data?.description?.slice(0, -1)} | \`${name}\` |`;
+  });
+  return ["| `event` | when | `data` |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 interface Source {
@@ -141,18 +156,21 @@ function typeName(schema: string): string {
   return schema === "Error" ? "ApiError" : schema;
 }
 
-async function formatted(text: string): Promise<string> {
+async function formatted(text: string, extension: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "client-"));
   try {
-    const file = join(folder, "index.d.ts");
+    const file = join(folder, `file${extension}`);
     await writeFile(file, text);
     const oxfmt = join(ROOT, "node_modules", "oxfmt", "bin", "oxfmt");
-    const { stdout, stderr } = spawnSync(process.execPath, [oxfmt, "--config", join(ROOT, ".oxfmtrc.json"), file], {
-      encoding: "utf8",
-    });
-    const result = await readFile(file, "utf8");
-    if (result === text) throw new Error(`not formatted:\n${stdout}${stderr}`);
-    return result;
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [oxfmt, "--config", join(ROOT, ".oxfmtrc.json"), file],
+      {
+        encoding: "utf8",
+      },
+    );
+    if (status !== 0) throw new Error(`not formatted:\n${stdout}${stderr}`);
+    return await readFile(file, "utf8");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

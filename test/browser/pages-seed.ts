@@ -85,19 +85,12 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     ),
     customer: at("customers", payments[0]),
     "erase customer": `${at("customers", payments[0])}/erase`,
-    payout: at("payouts", payouts[0]),
+    ...payoutPlaces(at("payouts", payouts[0])),
     claim: at("claims", await claimSale(world, active[0])),
     application: at("partners/applications", await apply(world, program)),
     "file of payouts": file,
     "cancel a file of payouts": `${file}/cancel`,
     "result file": `${file}/results`,
-    "pay payout": `${at("payouts", payouts[0])}/pay`,
-    "statement of a payout": `${at("payouts", payouts[0])}/statement`,
-    "mark payout paid": `${at("payouts", payouts[0])}/mark-paid`,
-    "return payout": `${at("payouts", payouts[0])}/returned`,
-    "cancel payout": `${at("payouts", payouts[0])}/cancel`,
-    "transfer was made": `${at("payouts", payouts[0])}/was-made`,
-    "transfer was not made": `${at("payouts", payouts[0])}/was-not-made`,
     "remove a member": `${at("settings/team", member)}/remove`,
     flow: at("flows", flow),
     "delete flow": `${at("flows", flow)}/delete`,
@@ -116,6 +109,19 @@ export async function seedProgram(world: PagesWorld, owner_email: string): Promi
     program,
     partner_email: active[0]?.email ?? "",
     pages: { owner, partner: { ...addressesIn("/portal"), statement } },
+  };
+}
+
+function payoutPlaces(payout: string): Record<string, string> {
+  return {
+    payout,
+    "pay payout": `${payout}/pay`,
+    "statement of a payout": `${payout}/statement`,
+    "mark payout paid": `${payout}/mark-paid`,
+    "return payout": `${payout}/returned`,
+    "cancel payout": `${payout}/cancel`,
+    "transfer was made": `${payout}/was-made`,
+    "transfer was not made": `${payout}/was-not-made`,
   };
 }
 

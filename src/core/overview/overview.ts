@@ -334,13 +334,15 @@ export interface PartnerOverview {
   earnings: Earnings[];
   /** The last e-mail, if the partner's address refused it. */
   refused: RefusedMail | null;
+  /** When the newest invitation was sent whose link is still valid. */
+  invited_at: string | null;
 }
 
 /** Reads the overview of one partner, for the portal and for the partner's page of the dashboard. */
 export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, days: number): Promise<PartnerOverview> {
   const { db } = ctx;
   const span = lastDays(ctx.now, days);
-  const [clicks, earnings, sums, pending, [refused = null]] = await ctx.read(
+  const [clicks, earnings, sums, pending, [refused = null], [invitation]] = await ctx.read(
     selectRows(db, DAY_COUNT, clickDays(ctx, span, partner_id)),
     selectRows(
       db,
@@ -353,10 +355,17 @@ export async function readPartnerOverview(ctx: ProgramCtx, partner_id: string, d
     accountSums(ctx, partner_id),
     selectPending(ctx, partner_id),
     refusedMail(ctx, partner_id),
+    selectRows(
+      db,
+      { created_at: text },
+      sql`select l.created_at as created_at from partners p join sign_in_links l on l.email = lower(p.email)
+        where p.id = ${partner_id} and p.program_id = ${ctx.programId} and l.partner_id = p.id
+          and l.purpose = 'invitation' and l.expires_at > ${iso(ctx.now)} order by l.created_at desc limit 1`,
+    ),
   );
   return {
     from: span.from,
-    refused,
+    ...{ refused, invited_at: invitation?.created_at ?? null },
     clicks: fillDays(clicks, span, 0),
     commissions: dailyAmounts(ctx, earnings, span),
     sums: statsOf(sums),

@@ -30,8 +30,6 @@ interface PartnerDetailProps extends Children {
   program: Program;
   origin: string;
   now: number;
-  /** Whether the request before sent the invitation. */
-  isInvitedNow: boolean;
 }
 
 const STATUS_TEXTS = {
@@ -45,7 +43,7 @@ type SummedField = Extract<keyof CurrencyStats, `${string}_cents`>;
 
 /** A partner: results, contact and payout details. */
 export function PartnerDetail(props: PartnerDetailProps) {
-  const { partner, group, stats, slugs, clicks, overview, program, origin, now, isInvitedNow, children } = props;
+  const { partner, group, stats, slugs, clicks, overview, program, origin, now, children } = props;
   const sum = (...fields: SummedField[]) =>
     sumUp(
       stats.flatMap((row) => fields.map((field) => amountOf(row, row[field]))),
@@ -61,7 +59,7 @@ export function PartnerDetail(props: PartnerDetailProps) {
           </>
         }
         back={{ href: "/dashboard/partners", label: "Partners" }}
-        actions={<PartnerActions partner={partner} isInvitedNow={isInvitedNow} />}
+        actions={<PartnerActions partner={partner} overview={overview} />}
       />
       {partner.status === "active" ? null : (
         <Notice tone="warn">
@@ -128,8 +126,8 @@ function Links({
 /** The next step of the partner's status; the rest is in a menu. */
 function PartnerActions({
   partner: { id, status },
-  isInvitedNow,
-}: Pick<PartnerDetailProps, "partner" | "isInvitedNow">) {
+  overview: { invited_at },
+}: Pick<PartnerDetailProps, "partner" | "overview">) {
   const at = `/dashboard/partners/${id}`;
   const edit = (kind: string) => (
     <ActionLink class={kind} href={`${at}/edit`}>
@@ -148,11 +146,15 @@ function PartnerActions({
   if (status === "invited") {
     return (
       <>
-        {isInvitedNow ? <span class="muted">Invitation sent just now</span> : null}
-        {isInvitedNow ? (
-          <ActionButton action={`${at}/invite`} label="Resend" />
-        ) : (
+        {invited_at === null ? (
           <ActionButton action={`${at}/invite`} label="Send invitation" kind="primary" />
+        ) : (
+          <>
+            <span class="muted">
+              Invitation sent <When at={invited_at} />
+            </span>
+            <ActionButton action={`${at}/invite`} label="Resend" />
+          </>
         )}
         <Menu items={[edit("item"), activate("Activate"), deactivate]} />
       </>

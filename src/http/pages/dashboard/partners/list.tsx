@@ -162,7 +162,6 @@ export const partners = listPage(PARTNER_LIST, {
       <PartnerDetail
         {...{ partner, group, stats, slugs, clicks, overview }}
         now={c.var.now}
-        isInvitedNow={["invited", "added_invited"].includes(c.req.query("done") ?? "")}
         program={ctx.program}
         origin={publicUrl(c.env)}
       >

@@ -45,7 +45,7 @@ async function connected() {
     name: "provider_example_webhook_secret",
     secret: SECRET,
   });
-  expect([pasted.status, pasted.headers.get("location")]).toEqual([303, expect.stringMatching(/#provider_example$/)]);
+  expect([pasted.status, pasted.headers.get("location")]).toEqual([303, expect.stringMatching(/\?done=\w+$/)]);
   const partner = await makePartner(program);
   return { program, owner, partner };
 }

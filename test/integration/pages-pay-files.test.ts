@@ -43,7 +43,7 @@ it("names each reason for which payouts are not in the file", async () => {
   await owner.get(PAY);
   const made = await owner.post(PAY, { format: "bank", currency: "EUR" });
   const text = textOf((await owner.get(made.headers.get("location") ?? "")).body);
-  expect(text).toContain("1 payout is not in it: on hold, because the partner's payout details changed.");
+  expect(text).toContain("1 payout is not in it: on hold, because the partner's payout details were added or changed.");
   expect(text).toContain("1 payout is not in it: the payout details can no longer be read.");
 });
 
@@ -57,6 +57,6 @@ it("names the reasons if there is no file for them", async () => {
   const refused = await owner.post(PAY, { format: "bank", currency: "EUR" });
   expect(refused.status).toBe(422);
   expect(textOf(refused.body)).toContain(
-    "There is no file. 2 payouts are not in it: on hold, because the partner's payout details changed.",
+    "There is no file. 2 payouts are not in it: on hold, because the partner's payout details were added or changed.",
   );
 });

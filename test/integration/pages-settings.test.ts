@@ -133,7 +133,7 @@ describe("secrets", () => {
     }
     expect((await me(fresh))["provider_a_webhook_secret_set"]).toBe(false);
     const odd = await paste("wrong");
-    expect(odd.headers.get("location")).toBe("/dashboard/settings/providers?done=odd#provider_a");
+    expect(odd.headers.get("location")).toBe("/dashboard/settings/providers?done=odd");
     expect((await me(fresh))["provider_a_webhook_secret_set"]).toBe(true);
   });
 

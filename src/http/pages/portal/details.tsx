@@ -205,8 +205,8 @@ function Held({ partner: { payouts_held_until: until }, now }: { partner: Self; 
   return (
     <Notice tone="calm">
       <p>
-        Your payouts are held until <When at={until} />, because your payout details changed. This protects you if it
-        was somebody else.
+        Your payouts are held until <When at={until} />, because your payout details were added or changed. This
+        protects you if it was somebody else.
       </p>
     </Notice>
   );

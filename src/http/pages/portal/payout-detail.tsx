@@ -227,7 +227,7 @@ function PayoutFacts({ payout, statement, to }: PayoutFactsProps) {
             : [
                 "Held until",
                 <>
-                  <When at={payout.held_until} /> (your payout details changed)
+                  <When at={payout.held_until} /> (your payout details were added or changed)
                 </>,
               ],
           payout.reference === null ? null : ["Reference", payout.reference],

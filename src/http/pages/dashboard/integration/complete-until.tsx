@@ -41,8 +41,8 @@ export function CompleteUntil({ program, provider }: { program: Program; provide
     if (connectionOf(program, provider.name).webhook_secret === null) return null;
     return (
       <p class="muted">
-        With an API key of {providerName(provider.name)} we find events whose webhooks were lost.{" "}
-        <a href={providerSettings(provider.name)}>Settings</a>
+        <a href={providerSettings(provider.name)}>Add an API key of {providerName(provider.name)}</a> to find events
+        whose webhooks were lost.
       </p>
     );
   }

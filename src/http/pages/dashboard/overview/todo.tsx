@@ -110,7 +110,7 @@ function pendingPayouts({ unpaid, on_hold }: Waiting): [number, Decision][] {
       on_hold,
       {
         what: link("/dashboard/payouts?status=pending", `${plural(on_hold, "payout")} on hold`),
-        why: "The partner's payout details changed. Check the change and release the hold on the partner's page, or wait.",
+        why: "The partner's payout details were added or changed. Check the change and release the hold on the partner's page, or wait.",
       },
     ],
   ];

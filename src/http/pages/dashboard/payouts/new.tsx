@@ -18,6 +18,7 @@ import { PartnerLink } from "../../parts/partner.tsx";
 import { EarnedFor, RATE_SOURCE_TEXTS } from "../../parts/statement.tsx";
 import { Empty, Table } from "../../parts/table.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
+import { addedDetailsText } from "../../parts/payout-terms.ts";
 import { act } from "../../act.ts";
 import { AskButton, askedNotice, PartnersText } from "./ask.tsx";
 import { withMoved } from "./moved.tsx";
@@ -151,8 +152,8 @@ function WithoutDetails({ c, plan, names, period_end, texts }: WithoutDetailsPro
           <p>
             {plural(partners, "partner")} {partners === 1 ? "has" : "have"} no payout details: ask by e-mail, or leave{" "}
             {partners === 1 ? "it" : "them"} out. You can also prepare{" "}
-            {payouts === 1 ? "the payout" : `their ${plural(payouts, "payout")}`} now: until paid, a payout takes the
-            details as soon as they are added.
+            {payouts === 1 ? "the payout" : `their ${plural(payouts, "payout")}`} now.{" "}
+            {addedDetailsText(c.var.session.program)}
           </p>
           <p>
             <PartnersText ids={partner_ids.slice(0, NAMED)} count={partners} names={names} />

@@ -20,6 +20,7 @@ import { Count, countText, Money, moneyText, plural, sumsText, When } from "../.
 import { Field, Form, Hidden, SelectField } from "../../parts/form.tsx";
 import { Notice, Refused } from "../../parts/notice.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
+import { addedDetailsText } from "../../parts/payout-terms.ts";
 import { Empty, Table } from "../../parts/table.tsx";
 import { AskButton, askedNotice, PartnersText } from "./ask.tsx";
 import { ResultsLink } from "./exports.tsx";
@@ -203,7 +204,7 @@ function Lacking({ c, groups, partners, lacking }: LackingProps) {
     <Notice tone="warn">
       <p>
         {plural(partners, "partner")} {partners === 1 ? "has" : "have"} no payout details:{" "}
-        {waitingText(groups, c.var.session.program)}. A payout takes the details as soon as they are added.
+        {waitingText(groups, c.var.session.program)}. {addedDetailsText(c.var.session.program)}
       </p>
       <p>
         <PartnersText
@@ -221,7 +222,7 @@ function Lacking({ c, groups, partners, lacking }: LackingProps) {
 
 /** The reasons as people read them. */
 const LEFT_OUT: Record<LeftOutReason, string> = {
-  held: "on hold, because the partner's payout details changed",
+  held: "on hold, because the partner's payout details were added or changed",
   details_missing: "the payout details are missing",
   details_unreadable: "the payout details can no longer be read",
   not_in_format: "this format cannot contain the account or the amount",
@@ -354,7 +355,7 @@ function Held({ groups, program }: { groups: readonly OpenGroup[]; program: Prog
   return (
     <Notice tone="warn">
       <p>
-        {plural(countOf(held), "payout")} on hold, because the partner's payout details changed:{" "}
+        {plural(countOf(held), "payout")} on hold, because the partner's payout details were added or changed:{" "}
         {sumsText(sumUp(held, program))}. <a href={`${AT}?status=pending`}>The list</a> has the end of each hold; you
         can release it on the partner's page.
       </p>

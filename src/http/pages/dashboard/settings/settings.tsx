@@ -158,7 +158,8 @@ async function saveSecret(c: Context<PageEnv>, { setting, provider, field }: Set
   const isKept = until !== null && until !== untilOf(c.var.session.program);
   const isOdd = secret !== null && !isUsual(field, secret);
   const done = secret === null ? "cleared" : isOdd ? "odd" : isKept ? "replaced" : "secret";
-  return c.redirect(`${addressWithNote(PROVIDERS, done)}#${provider.name}`, 303);
+  // Without the provider's anchor, which would scroll the note out of view.
+  return c.redirect(addressWithNote(PROVIDERS, done), 303);
 }
 
 interface TabState {

@@ -86,8 +86,10 @@ export async function listCustomers(reader: ProgramCtx, filter: CustomerFilter):
   const { after, upto } = walkOf(filter);
   const ctx: AsOf = { ...reader, upto };
   const { limit, offset } = window(filter);
-  const value = filter.sort === undefined ? undefined : SORTS[filter.sort];
-  const isOldest = value === undefined && filter.order === "oldest";
+  const sort = filter.sort === undefined ? undefined : SORTS[filter.sort];
+  const isOldest = sort === undefined && filter.order === "oldest";
+  // Only a walk that is not sorted has a second page.
+  const value = after === null ? sort : undefined;
   const [direction, beyond] = isOldest ? [sql`asc`, sql`>`] : [sql`desc`, sql`<`];
   const conditions = newestThatMatch(ctx, filter);
   const wanted = after === null ? conditions : sql`${conditions} and payments.id ${beyond} ${after}`;

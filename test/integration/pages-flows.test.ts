@@ -92,6 +92,24 @@ describe("flows", () => {
     expect((await flowsOf(ruled))[0]).toMatchObject({ action_type: "percentage", action_value: 40 });
   });
 
+  it("are marked in the list if they decide every payment, since other flows and rates then have no effect (PAGE-33)", async () => {
+    const [ruled, boss] = await programOfOwner();
+    const marked = async () => /have no effect/.test(textOf((await boss.get("/dashboard/flows")).body));
+    const flow = { name: "Flow", action_type: "percentage", action_value: 12, priority: 1 };
+    const limited = [
+      { conditions: [{ field: "payment_number", op: "eq", value: 1 }] },
+      { conditions: [], ends_at: "2099-01-01T00:00:00.000Z" },
+      { conditions: [], action_type: "flat", action_value: 500 },
+      { conditions: [], active: false },
+    ];
+    for (const fields of limited) {
+      expect((await ruled.api("POST", "/api/v1/flows", { ...flow, ...fields })).status).toBe(201);
+      expect([fields, await marked()]).toEqual([fields, false]);
+    }
+    await ruled.api("POST", "/api/v1/flows", { ...flow, conditions: [] });
+    expect(await marked()).toBe(true);
+  });
+
   it("report what does not fit together beside the row", async () => {
     const [, owner] = await programOfOwner();
     await owner.get("/dashboard/flows/new");

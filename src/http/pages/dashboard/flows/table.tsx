@@ -72,6 +72,7 @@ export function FlowTable({ flows: shown, program, names, problems, moved }: Flo
             <a href={`${AT}/${flow.id}`}>{flow.name}</a>
             <span class="second sentence">
               <Sentence of={flowSentence({ ...flow, conditions: givenConditions(flow) }, { ...program, names })} />
+              {decidesAll(flow) ? " Flows below it and all other rates have no effect." : null}
             </span>
           </>,
           <Badge state={flow.active ? "active" : "off"} />,
@@ -90,6 +91,13 @@ export function FlowTable({ flows: shown, program, names, problems, moved }: Flo
       />
     </div>
   );
+}
+
+/** Whether an active flow applies to every payment from now on. */
+function decidesAll(flow: Listed): boolean {
+  const { active, event, action_type, starts_at, ends_at } = flow;
+  const isLimited = action_type === "flat" || starts_at !== null || ends_at !== null;
+  return active && event === "transaction_completed" && !isLimited && givenConditions(flow).length === 0;
 }
 
 interface MoveProps {

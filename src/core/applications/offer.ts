@@ -1,7 +1,7 @@
 /** The program of an application page, with its offer to new partners (JOIN-1, JOIN-10). */
 import { eq, sql, type SQL } from "drizzle-orm";
 import { runBatch, type Database } from "../../db/client.ts";
-import { flows, groups, programs } from "../../db/schema.ts";
+import { groups, programs } from "../../db/schema.ts";
 import { actors } from "../../domain/actor.ts";
 import type { Flow } from "../../domain/flow.ts";
 import { offerOf, type Offer, type OfferGroup } from "../../domain/offer.ts";
@@ -9,6 +9,7 @@ import { slugKey } from "../../domain/partner.ts";
 import { ageOfProgramId, isProgramId, shardOfProgram } from "../../domain/shard.ts";
 import { iso } from "../../lib/time.ts";
 import { actingAs, forProgram, type BaseCtx, type ProgramCtx } from "../kernel/context.ts";
+import { OFFER_GROUP, selectActiveFlows } from "../kernel/offer-rows.ts";
 import { selectPrograms } from "../kernel/program-rows.ts";
 import type { Program } from "../kernel/rows.ts";
 import { askAll, onShard } from "../kernel/shards.ts";
@@ -58,19 +59,15 @@ async function read(ctx: BaseCtx, which: SQL, group: string): Promise<Found | nu
   const [[program], [its], active] = await runBatch(db, [
     selectPrograms(db).where(which),
     selectGroup(db, which, group),
-    db
-      .select()
-      .from(flows)
-      .where(sql`${flows.program_id} = (select id from programs where ${which}) and ${flows.active} = 1`),
+    selectActiveFlows(db, sql`(select id from programs where ${which})`),
   ]);
   return program && its ? { ctx, program, group: its, flows: active } : null;
 }
 
 function selectGroup(db: Database, which: SQL, slug: string) {
-  const { commission_pct, hold_days } = groups;
   const isNamed = sql`lower(${groups.slug}) = ${slugKey(slug)}`;
   return db
-    .select({ slug: groups.slug, commission_pct, hold_days })
+    .select(OFFER_GROUP)
     .from(groups)
     .innerJoin(programs, eq(groups.program_id, programs.id))
     .where(sql`${which} and (${isNamed} or ${groups.id} = ${programs.default_group_id})`)

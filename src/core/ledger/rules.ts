@@ -2,7 +2,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
-import { flows } from "../../db/schema.ts";
 import { eventOf, sortFlows, type Flow } from "../../domain/flow.ts";
 import type { Rules } from "../../domain/payment.ts";
 import {
@@ -21,6 +20,7 @@ import {
 } from "../../domain/rules.ts";
 import { ID_PREFIXES } from "../../lib/id.ts";
 import type { Reader } from "../kernel/context.ts";
+import { selectActiveFlows } from "../kernel/offer-rows.ts";
 import type { Payment } from "../kernel/rows.ts";
 import type { LedgerState, PastRow } from "./state.ts";
 
@@ -87,11 +87,7 @@ export function selectLater(reader: Reader, id: SQL) {
     sql`select '' as partner_id, created_at, rules_seen from payments
       where id = ${id} and program_id = ${reader.programId}`,
   );
-  const current = reader.db
-    .select()
-    .from(flows)
-    .where(sql`${flows.program_id} = ${reader.programId} and ${flows.active} = 1`);
-  return [current, since] as const;
+  return [selectActiveFlows(reader.db, reader.programId), since] as const;
 }
 
 /** The flows of today that a payment's rules would have tried, had they been active when it was made. */

@@ -1,10 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
-import { flows, groups, partners } from "../../db/schema.ts";
-import { offerOf } from "../../domain/offer.ts";
+import { partners } from "../../db/schema.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
-import { iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
+import { offerTo, selectOffer } from "../kernel/offer-rows.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { untilWon } from "../kernel/races.ts";
 import { partnerInvited } from "../partners/partners.ts";
@@ -24,15 +23,7 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
       caller,
       caller.db.select().from(partners).where(own),
       selectInvitations(caller, address),
-      caller.db
-        .select({ slug: groups.slug, commission_pct: groups.commission_pct, hold_days: groups.hold_days })
-        .from(groups)
-        .innerJoin(partners, eq(partners.group_id, groups.id))
-        .where(own),
-      caller.db
-        .select()
-        .from(flows)
-        .where(and(sql`${flows.program_id} = ${caller.programId}`, sql`${flows.active} = 1`)),
+      ...selectOffer(caller, id),
     );
     if (!partner || !group) throw notFound("partner");
     if (ctx.mailer === null) throw new AppError("not_configured", "This service sends no e-mail.");
@@ -42,8 +33,7 @@ export async function invitePartner(caller: Caller, id: string): Promise<Partner
         `Only invited partners can get an invitation; this one is ${partner.status}.`,
       );
     }
-    const rates = { ...group, commission_pct: partner.commission_pct ?? group.commission_pct };
-    const offer = offerOf(ctx.program, rates, active, iso(ctx.now));
+    const offer = offerTo(ctx, partner, group, active);
     const { link, writes } = await invite(ctx, { email: partner.email, partner_id: id }, recent?.links ?? 0);
     await commit(ctx, {
       writes,

@@ -152,6 +152,16 @@ export function Pager({ page, path, query, order = "newest", children }: PagerPr
   );
 }
 
+/** The note below a table that shows only the first rows. */
+export function FirstOf({ shown, count }: { shown: number; count: number }) {
+  if (count <= shown) return null;
+  return (
+    <p class="table-note">
+      The first {shown} of {countText(count)}.
+    </p>
+  );
+}
+
 export interface EmptyProps {
   title: string;
   children?: Child;

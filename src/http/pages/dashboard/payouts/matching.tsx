@@ -31,7 +31,7 @@ import { Refused } from "../../parts/notice.tsx";
 import { PartnerLink, partnerText } from "../../parts/partner.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { nearestText, payoutObstacle } from "../../parts/payout-move.ts";
-import { Empty, Facts, Table } from "../../parts/table.tsx";
+import { Empty, Facts, FirstOf, Table } from "../../parts/table.tsx";
 import { withMoved } from "./moved.tsx";
 
 const AT = "/dashboard/payouts";
@@ -253,11 +253,7 @@ function ToChange({ c, move, rows, count, names }: ToChangeProps) {
           </span>,
         ])}
       />
-      {count > SHOWN ? (
-        <p class="table-note">
-          The first {SHOWN} of {countText(count)}.
-        </p>
-      ) : null}
+      <FirstOf shown={SHOWN} count={count} />
     </section>
   );
 }

@@ -16,7 +16,7 @@ import { capitalized, countText, Money, moneyText, plural, Sums, sumsText, When 
 import { Notice, Refused } from "../../parts/notice.tsx";
 import { PartnerLink } from "../../parts/partner.tsx";
 import { EarnedFor, RATE_SOURCE_TEXTS } from "../../parts/statement.tsx";
-import { Empty, Table } from "../../parts/table.tsx";
+import { Empty, FirstOf, Table } from "../../parts/table.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { addedDetailsText } from "../../parts/payout-terms.ts";
 import { act } from "../../act.ts";
@@ -233,11 +233,7 @@ function Skipped({ plan, names, program }: PreparedProps) {
           .slice(0, SHOWN)
           .map((row) => [<PartnerLink partner={names.get(row.partner_id)} />, whyOf(row), <Money of={row} />])}
       />
-      {count > SHOWN ? (
-        <p class="table-note">
-          The first {SHOWN} of {countText(count)}.
-        </p>
-      ) : null}
+      <FirstOf shown={SHOWN} count={count} />
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Badge, countText, Money, plural } from "../../parts/figures.tsx";
 import { Actions, Field, Form, TextArea } from "../../parts/form.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Preview, PreviewPlace } from "../../parts/preview.tsx";
-import { Empty, Table } from "../../parts/table.tsx";
+import { Empty, FirstOf, Table } from "../../parts/table.tsx";
 
 const PAYOUTS = "/dashboard/payouts";
 /** A page stays small. */
@@ -181,11 +181,7 @@ function Lines({ lines }: { lines: readonly LineResult[] }) {
           message ?? "",
         ])}
       />
-      {sorted.length > SHOWN ? (
-        <p class="table-note">
-          The first {SHOWN} of {countText(sorted.length)}.
-        </p>
-      ) : null}
+      <FirstOf shown={SHOWN} count={sorted.length} />
     </>
   );
 }

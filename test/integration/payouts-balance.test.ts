@@ -12,18 +12,13 @@ import {
   payoutsOf,
   playOutside,
   reconcileAt,
+  type PayoutBody,
 } from "../support/payouts.ts";
 import { programContext, type TestProgram } from "../support/program.ts";
 import type { VendorApi } from "../support/provider-a-api.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
 const MINUTE = 60_000;
-
-interface PayoutBody {
-  status: string;
-  failure_code: string | null;
-  failure_message: string | null;
-}
 
 afterEach(() => {
   vi.restoreAllMocks();

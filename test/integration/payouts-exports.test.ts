@@ -5,7 +5,7 @@ import { sql } from "drizzle-orm";
 import { payouts } from "../../src/db/schema.ts";
 import { readCsv } from "../support/csv.ts";
 import { newKey } from "../support/keys.ts";
-import { commissionsOf, db, makeCommissions } from "../support/payouts.ts";
+import { commissionsOf, db, fillExport, makeCommissions } from "../support/payouts.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import { callApiWith, watchDatabase } from "../support/watched-database.ts";
 
@@ -277,14 +277,7 @@ describe("a file of payouts (OUT-22)", () => {
   it("may be larger than one step", async () => {
     const program = await withPayouts({ name: "a" });
     const { body: made } = await make(program);
-    await db.run(sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200)
-      insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, recipient_sealed,
-        period_end, due_at, commission_count, attempt, created_at, updated_at)
-      select 'pay_' || substr(id, 5, 20) || printf('%06d', i), program_id, partner_id, 1, currency, status, method, recipient,
-        recipient_sealed, period_end, due_at, 0, 0, created_at, updated_at
-      from n, payouts where program_id = ${program.id}`);
-    await db.run(sql`insert into export_items (export_id, payout_id, status)
-      select ${made.id}, id, 'open' from payouts where program_id = ${program.id} and commission_count = 0`);
+    await fillExport(program.id, made.id, 1_200);
     expect((await pay(program, made.id, { reference: "Batch 1" })).body).toMatchObject({ status: "paid" });
     expect(await statuses(program)).toEqual({ paid: 1_201 });
     expect(new Set((await rowsOf(program)).map(({ reference }) => reference))).toEqual(new Set(["Batch 1"]));

@@ -16,6 +16,7 @@ import {
   payoutById,
   playOutside,
   reconcileAt,
+  type PayoutBody,
 } from "../support/payouts.ts";
 import { hideTransfers, openVendor, type Fault, type VendorApi } from "../support/provider-a-api.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
@@ -23,12 +24,6 @@ import { signInOwner, textOf } from "../support/visitor.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
-interface PayoutBody {
-  status: string;
-  failure_code: string | null;
-  failure_message: string | null;
-}
 
 afterEach(() => {
   vi.restoreAllMocks();

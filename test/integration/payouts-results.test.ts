@@ -12,7 +12,7 @@ import {
   withBankPayouts,
 } from "../support/bank-payouts.ts";
 import { newKey } from "../support/keys.ts";
-import { commissionsOf, db } from "../support/payouts.ts";
+import { commissionsOf, db, fillExport } from "../support/payouts.ts";
 import { makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
 interface Results {
@@ -246,14 +246,7 @@ describe("a result file", () => {
 
   it("may have as many lines as a file has payouts, and more than one step", async () => {
     const { program, id } = await withFile(1);
-    await db.run(sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 4999)
-      insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, recipient_sealed,
-        period_end, due_at, commission_count, attempt, created_at, updated_at)
-      select 'pay_' || substr(id, 5, 20) || printf('%06d', i), program_id, partner_id, 1, currency, status, method, recipient,
-        recipient_sealed, period_end, due_at, 0, 0, created_at, updated_at
-      from n, payouts where program_id = ${program.id}`);
-    await db.run(sql`insert into export_items (export_id, payout_id, status)
-      select ${id}, id, 'open' from payouts where program_id = ${program.id} and commission_count = 0`);
+    await fillExport(program.id, id, 4_999);
     const all = (await rowsOf(program)).map((row) => row.id);
     const file = csvOf(...all.map((one, i) => `${one},${i % 5 === 0 ? "failed" : "paid"},${"x".repeat(300)}`));
     expect((await send(program, id, file)).body.counts).toMatchObject({ paid: 4_000, failed: 1_000, problem: 0 });

@@ -16,6 +16,7 @@ import {
   playOutside,
   reconcileAt,
   type PaidProgram,
+  type PayoutBody,
 } from "../support/payouts.ts";
 import { reconcileRound } from "../support/reconcile.ts";
 import { hideTransfers, takeBack } from "../support/provider-a-api.ts";
@@ -23,12 +24,6 @@ import { signInOwner, textOf } from "../support/visitor.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-interface PayoutBody {
-  status: string;
-  failure_code: string | null;
-  failure_message: string | null;
-}
 
 afterEach(() => {
   vi.restoreAllMocks();

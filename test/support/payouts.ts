@@ -13,7 +13,7 @@ import { isCurrency } from "../../src/domain/currency.ts";
 import { newId } from "../../src/lib/id.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { Sealed } from "../../src/lib/seal.ts";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { vi } from "vitest";
 import { serveAll } from "./jobs.ts";
 import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "./program.ts";
@@ -74,6 +74,13 @@ export async function makeCommissions(
 }
 
 export const API_KEY_A = "sk_test_key_of_provider_a";
+
+/** The result of a payout, of the API's reply. */
+export interface PayoutBody {
+  status: string;
+  failure_code: string | null;
+  failure_message: string | null;
+}
 
 export interface PaidProgram {
   program: TestProgram;
@@ -185,4 +192,16 @@ export async function makePaidPayouts(world: PaidProgram, count: number): Promis
 export async function reconcileAt(vendor: VendorApi, now: number): Promise<number> {
   vendor.now = now;
   return serveAll(reconcileTransfers(testContext(now), clientOf(vendor)));
+}
+
+/** Puts so many further payouts of 0.01, copies of the program's, into an open file. */
+export async function fillExport(program_id: string, export_id: string, count: number): Promise<void> {
+  await db.run(sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+    insert into payouts (id, program_id, partner_id, amount_cents, currency, status, method, recipient, recipient_sealed,
+      period_end, due_at, commission_count, attempt, created_at, updated_at)
+    select 'pay_' || substr(id, 5, 20) || printf('%06d', i), program_id, partner_id, 1, currency, status, method, recipient,
+      recipient_sealed, period_end, due_at, 0, 0, created_at, updated_at
+    from n, payouts where program_id = ${program_id}`);
+  await db.run(sql`insert into export_items (export_id, payout_id, status)
+    select ${export_id}, id, 'open' from payouts where program_id = ${program_id} and commission_count = 0`);
 }

@@ -170,6 +170,14 @@ function traceFlow(flow: Flow, subject: FlowSubject): FlowTrace {
   return { flow_id, name, priority, matched: conditions.every(({ held }) => held), ...base, conditions };
 }
 
+/** Whether a flow applies to payments at every time from `now` (ISO 8601) on, in every currency, that meet its conditions. */
+export function isOpenEnded(
+  { starts_at, ends_at, currency }: Pick<Flow, "starts_at" | "ends_at" | "currency">,
+  now: string,
+): boolean {
+  return (starts_at === null || starts_at <= now) && ends_at === null && currency === null;
+}
+
 /** The reason to skip a flow before its conditions are compared. A lead has no currency of its own. */
 function skipOf({ starts_at, ends_at, currency }: Flow, subject: FlowSubject): Skip | null {
   const made = Date.parse(subject.occurred_at);

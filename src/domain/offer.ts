@@ -1,6 +1,6 @@
 /** The offer to new partners of a group, for the public page for applications (JOIN-10). */
 import { traceCondition, type Condition, type ConditionField, type ConditionSubject } from "./condition.ts";
-import { eventOf, givenConditions, sortFlows, type Flow, type FlowEvent } from "./flow.ts";
+import { eventOf, givenConditions, isOpenEnded, sortFlows, type Flow, type FlowEvent } from "./flow.ts";
 
 /** The group of a new partner. */
 export interface OfferGroup {
@@ -64,8 +64,7 @@ function reachable(event: FlowEvent, { slug }: OfferGroup, flows: readonly Flow[
 
 /** Whether the flow applies to every payment or lead of the group; a flat amount has a currency (FLOW-15). */
 function isForAll(flow: Flow, now: string): boolean {
-  const isStarted = flow.starts_at === null || flow.starts_at <= now;
-  return isStarted && flow.ends_at === null && flow.currency === null && givenConditions(flow).every(isOfGroup);
+  return isOpenEnded(flow, now) && givenConditions(flow).every(isOfGroup);
 }
 
 function isOfGroup({ field }: Condition): boolean {

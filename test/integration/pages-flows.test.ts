@@ -99,6 +99,8 @@ describe("flows", () => {
     const limited = [
       { conditions: [{ field: "payment_number", op: "eq", value: 1 }] },
       { conditions: [], ends_at: "2099-01-01T00:00:00.000Z" },
+      { conditions: [], starts_at: "2099-01-01T00:00:00.000Z" },
+      { conditions: [], currency: "EUR" },
       { conditions: [], action_type: "flat", action_value: 500 },
       { conditions: [], active: false },
     ];
@@ -106,7 +108,8 @@ describe("flows", () => {
       expect((await ruled.api("POST", "/api/v1/flows", { ...flow, ...fields })).status).toBe(201);
       expect([fields, await marked()]).toEqual([fields, false]);
     }
-    await ruled.api("POST", "/api/v1/flows", { ...flow, conditions: [] });
+    const started = { ...flow, conditions: [], starts_at: "2026-01-01T00:00:00.000Z" };
+    expect((await ruled.api("POST", "/api/v1/flows", started)).status).toBe(201);
     expect(await marked()).toBe(true);
   });
 

@@ -14,6 +14,7 @@ import { simulateFlow } from "../../../../core/programs/simulate.ts";
 import type { Condition } from "../../../../domain/condition.ts";
 import { actionOf, flowProblem, givenConditions } from "../../../../domain/flow.ts";
 import { flowCreate } from "../../../api/flows.ts";
+import { iso } from "../../../../lib/time.ts";
 import type { PageEnv } from "../../../session.ts";
 import { refusedEdit, sentEdit, readShown, type EditForm } from "../../edits.ts";
 import { CHECK_FIELDS, type FormFields, parseInput, problemsOf, type Parsed, type Problems } from "../../forms.ts";
@@ -424,7 +425,7 @@ async function listPage(c: Context<PageEnv>, problems?: Problems) {
             rate for large payments.
           </Empty>
         ) : (
-          <FlowTable flows={list} names={names} program={program} problems={problems} moved={c.req.query("moved")} />
+          <FlowTable {...{ flows: list, names, program, problems }} moved={c.req.query("moved")} now={iso(c.var.now)} />
         )}
       </section>
       <PreviewPlace />

@@ -2,7 +2,7 @@
 import type { ConditionNames } from "../../../../core/kernel/condition-names.ts";
 import type { Flow, Program } from "../../../../core/kernel/rows.ts";
 import { settingOf } from "../../../../domain/amount.ts";
-import { actionOf, givenConditions } from "../../../../domain/flow.ts";
+import { actionOf, givenConditions, isOpenEnded } from "../../../../domain/flow.ts";
 import { moneyValue, type Problems } from "../../forms.ts";
 import { Badge, moneyText, rateText, type MoneyFormat } from "../../parts/figures.tsx";
 import { flowSentence, Sentence } from "../../parts/flow-sentence.tsx";
@@ -43,11 +43,13 @@ interface FlowTableProps {
   problems?: Problems | undefined;
   /** The button that has the focus, because it was pressed last. */
   moved?: string | undefined;
+  /** ISO 8601. */
+  now: string;
 }
 
 const ORDER_FORM = "flow-order";
 
-export function FlowTable({ flows: shown, program, names, problems, moved }: FlowTableProps) {
+export function FlowTable({ flows: shown, program, names, problems, moved, now }: FlowTableProps) {
   const canOrder = useMay("manage") && shown.length > 1;
   return (
     <div data-swap="flows">
@@ -72,7 +74,7 @@ export function FlowTable({ flows: shown, program, names, problems, moved }: Flo
             <a href={`${AT}/${flow.id}`}>{flow.name}</a>
             <span class="second sentence">
               <Sentence of={flowSentence({ ...flow, conditions: givenConditions(flow) }, { ...program, names })} />
-              {decidesAll(flow) ? " Flows below it and all other rates have no effect." : null}
+              {decidesAll(flow, now) ? " Flows below it and all other rates have no effect." : null}
             </span>
           </>,
           <Badge state={flow.active ? "active" : "off"} />,
@@ -93,11 +95,10 @@ export function FlowTable({ flows: shown, program, names, problems, moved }: Flo
   );
 }
 
-/** Whether an active flow applies to every payment from now on. */
-function decidesAll(flow: Listed): boolean {
-  const { active, event, action_type, starts_at, ends_at } = flow;
-  const isLimited = action_type === "flat" || starts_at !== null || ends_at !== null;
-  return active && event === "transaction_completed" && !isLimited && givenConditions(flow).length === 0;
+/** Whether a flow applies to every payment from now on. */
+function decidesAll(flow: Listed, now: string): boolean {
+  const isForPayments = flow.active && flow.event === "transaction_completed";
+  return isForPayments && isOpenEnded(flow, now) && givenConditions(flow).length === 0;
 }
 
 interface MoveProps {

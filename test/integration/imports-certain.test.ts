@@ -1,11 +1,11 @@
 /** An import only binds and fills in certain data, and reports its actual changes. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countsOf, programWith, sendImport, type ImportReply } from "../support/imports.ts";
 import { sendA, sendB } from "../support/ledger.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { customerEventB } from "../support/provider-b.ts";
-import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, type Reply, type TestProgram } from "../support/program.ts";
 
 const CUSTOMERS = { kind: "customers" };
 const PARTNERS = { kind: "partners" };
@@ -229,14 +229,15 @@ describe("of two addresses to be paid at", () => {
 });
 
 describe("imports at once report what each of them did", () => {
-  const sums = (replies: { body: ImportReply }[]) =>
-    replies.map(({ body }) => countsOf(body)).reduce((sum, counts) => sum.map((n, i) => n + (counts[i] ?? 0)));
+  const sums = (replies: Reply<ImportReply>[]) => {
+    for (const { status, body } of replies) expect({ status, body }).toMatchObject({ status: 200 });
+    return replies.map(({ body }) => countsOf(body)).reduce((sum, counts) => sum.map((n, i) => n + (counts[i] ?? 0)));
+  };
 
   it("of partners", async () => {
     const program = await makeProgram();
     const file = ["email,code", ...Array.from({ length: 300 }, (_, i) => `p${i}@race.example,p${i}`)].join("\n");
     const replies = await Promise.all([1, 2, 3].map(() => sendImport(program, PARTNERS, file)));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await partnersOf(program)).toHaveLength(300);
     expect(sums(replies)).toEqual([300, 0, 600, 0, 0]);
   });
@@ -259,6 +260,20 @@ describe("imports at once report what each of them did", () => {
     expect(await bindingsOf(program)).toHaveLength(300);
     const [added = 0, completed, unchanged = 0, left_out = 0, refused] = sums(replies);
     expect([added, completed, refused, unchanged + left_out]).toEqual([300, 0, 0, 600]);
+  });
+
+  it("of a customer bound meanwhile by a server whose clock is ahead", async () => {
+    const program = await programWith("ann", "bob");
+    const file = (slug: string) => `customer_id,partner_code\ncus_1,${slug}`;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
+    const { body: first } = await sendImport(program, CUSTOMERS, file("ann"));
+    vi.setSystemTime(Date.now() - 1_000);
+    const replies = [];
+    for (const slug of ["ann", "bob"]) replies.push(await sendImport(program, CUSTOMERS, file(slug)));
+    vi.useRealTimers();
+    expect(countsOf(first)).toEqual([1, 0, 0, 0, 0]);
+    expect(sums(replies)).toEqual([0, 0, 1, 1, 0]);
+    expect(await bindingsOf(program)).toEqual(["cus_1 ann"]);
   });
 });
 

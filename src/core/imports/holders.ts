@@ -55,13 +55,15 @@ function holdersAmong(names: readonly CustomerIdentity[], parts: readonly Part[]
     const { scope, subject } = name;
     const said = (scope === "customer" ? byCustomer : byEmail).get(subject) ?? [];
     if (said.length === 0) return [];
+    // An import that another server just made counts, even if that server's clock is ahead.
+    const occurred_at = said.reduce((latest, fact) => (fact.occurred_at > latest ? fact.occurred_at : latest), now);
     const times = new Set(said.map(({ occurred_at }) => occurred_at));
     const codes = codesKnown(
       [...times].flatMap((at) => codesAt.get(at) ?? []),
       held,
     );
     const leads: Leads<{ id: string }> = { byRef, byOwnRef: byRef, byId: (id) => ({ id }), codes };
-    const payment = { event: "transaction_completed" as const, occurred_at: now, subscription_id: null };
+    const payment = { event: "transaction_completed" as const, occurred_at, subscription_id: null };
     const [customer_id, customer_email] = scope === "customer" ? [subject, null] : [null, subject];
     const { partner } = chooseReference(said, { ...payment, customer_id, customer_email }, settings!, leads, [], false);
     const others = said.flatMap((fact) => (fact.kind === "attribution" ? (byRef(fact.ref)?.id ?? []) : []));
@@ -79,7 +81,7 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     cross join fact_subjects s on s.program_id = ${programOf("named")} and s.provider = speaker.provider
       and s.scope = j.value ->> 0 and s.subject = j.value ->> 1
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-    where f.occurred_at <= ${iso(ctx.now)} and (f.provider = ${own} or f.data ->> 'any_provider')
+    where (f.occurred_at <= ${iso(ctx.now)} or f.data ->> 'imported') and (f.provider = ${own} or f.data ->> 'any_provider')
       and (f.kind = 'attribution'
         or (f.kind = 'code_use' and exists (select 1 from partner_codes h where ${ofProgram})))`;
   const parts = sql`select json_array('fact', value ->> 0, value ->> 1) as part from json_each(coded.stated)

@@ -2,11 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RawService } from "../bench/raw-service.ts";
 import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
-import { disputeClosed, disputeEvent } from "../support/provider-a-changes.ts";
-import { bodyOfA, chargeRefunded, invoicePaid, sessionCompleted, type EventA } from "../support/provider-a.ts";
-import { adjustmentUpdated, bodyOfB, transactionCompleted, type EventB } from "../support/provider-b.ts";
 import { signed } from "../support/signed.ts";
-import { uniqueId } from "../support/vendor.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { SECRETS, type MixedPartner, type MixedWorld } from "./mixed-world.ts";
 import type { Chance } from "../../src/dev/chance.ts";
 
@@ -201,11 +198,14 @@ export class Load {
     const chance = this.#chance;
     const provider = chance.of(VENDOR_NAMES);
     const partner = chance.of(this.#world.partners);
-    const sale = { ref: partner.slug, amount: chance.whole(300, 99_999), n: this.#made++ };
-    const { key, email, events, refund, dispute } = SELL[provider](sale, this.#world.program_id, chance);
-    const of = (report: Report): Unsent => ({ provider, ...report });
+    const { bodyOf, id_field, purchase } = TEST_VENDORS[provider];
+    const bought = { ref: partner.slug, amount: chance.whole(300, 99_999), n: this.#made++ };
+    const { key, email, events, refund, dispute } = purchase({ program: this.#world.program_id, ...bought }, chance);
+    const of = (event: object): Unsent => {
+      return { provider, id: String((event as Record<string, unknown>)[id_field]), body: bodyOf(event) };
+    };
     return {
-      ...{ provider, partner, key, email, base_cents: sale.amount, refund: null, dispute: null },
+      ...{ provider, partner, key, email, base_cents: bought.amount, refund: null, dispute: null },
       events: events.map((event) => this.#event(of(event))),
       refundEvent: (cents) => of(refund(cents)),
       disputeEvents: dispute && { opened: of(dispute.opened), lost: of(dispute.lost) },
@@ -355,57 +355,4 @@ export class Load {
   #unexpected(method: string, path: string, reply: Reply): void {
     this.books.unexpected.push(`${method} ${path}: ${reply.status} ${reply.body.slice(0, 300)}`);
   }
-}
-
-interface Sale {
-  ref: string;
-  amount: number;
-  /** Its number. */
-  n: number;
-}
-
-/** The provider's events of a sale, and of its refund. */
-interface Reports {
-  key: string;
-  email: string | null;
-  events: Report[];
-  refund: (cents: number) => Report;
-  dispute: { opened: Report; lost: Report } | null;
-}
-type Report = Pick<VendorEvent, "id" | "body">;
-
-/** One that the list has more does not compile without its own. */
-const SELL: Record<ListedVendor, (sale: Sale, program: string, chance: Chance) => Reports> = {
-  provider_a: sellA,
-  provider_b: sellB,
-};
-
-function sellA({ ref, amount, n }: Sale, _program: string, chance: Chance): Reports {
-  const email = `buyer${n}@shop.example`;
-  const payment_intent = uniqueId("pi_");
-  const customer = uniqueId("cus_");
-  const ids = { ref, amount, email, customer };
-  const events = [sessionCompleted({ ...ids, payment_intent })];
-  if (chance.happens(0.3)) {
-    // A first subscription payment arrives twice at provider A (PAY-5).
-    const twice = { ...ids, subscription: uniqueId("sub_") };
-    const invoice = invoicePaid({ ...twice, billing_reason: "subscription_create", payment_intent });
-    events.splice(0, 1, sessionCompleted({ ...twice, invoice: invoice.data.object.id }), invoice);
-  }
-  const report = (event: EventA): Report => ({ id: event.id, body: bodyOfA(event) });
-  const refund = (refunded: number) => report(chargeRefunded({ payment_intent, amount, refunded }));
-  const disputed = { id: uniqueId("du_"), payment_intent, amount };
-  const opened = report(disputeEvent("charge.dispute.created", disputed));
-  const dispute = { opened, lost: report(disputeClosed(disputed)) };
-  return { key: customer, email, events: events.map(report), refund, dispute };
-}
-
-function sellB({ ref, amount }: Sale, program: string): Reports {
-  const transaction = uniqueId("txn_");
-  const report = (event: EventB): Report => ({ id: event.event_id, body: bodyOfB(event) });
-  return {
-    ...{ key: transaction, email: null, dispute: null },
-    events: [report(transactionCompleted({ id: transaction, ref, program, amount }))],
-    refund: (cents) => report(adjustmentUpdated({ transaction, amount: cents })),
-  };
 }

@@ -11,7 +11,7 @@ import {
 } from "./hostile.ts";
 import { ODDITIES } from "../support/odd-shapes.ts";
 import { changed, piecesOf, textOf, type JsonText } from "./json-text.ts";
-import { place } from "./places.ts";
+import { place } from "./place.ts";
 import { withHeader, type Draft } from "./requests.ts";
 
 const CLICK = {

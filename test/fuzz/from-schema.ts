@@ -3,7 +3,8 @@ import fc from "fast-check";
 import type { JsonSchema } from "../../src/http/openapi/types.ts";
 import { lookUp } from "../support/json-schema.ts";
 import { servedDocument } from "../support/openapi.ts";
-import { idIn, place } from "./places.ts";
+import { place } from "./place.ts";
+import { idIn } from "./places.ts";
 
 /** `name` is that of the field, for formats that the schema lacks: an id, a time, an address. */
 export function valueOf(schema: JsonSchema, name = ""): fc.Arbitrary<unknown> {

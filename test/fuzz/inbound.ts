@@ -1,17 +1,19 @@
 /** Events of the payment providers: real ones, with things changed in them, rightly signed and not. */
 import fc from "fast-check";
-import { claimsPrograms, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
+import { byVendor, claimsPrograms, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { ODDITIES } from "../support/odd-shapes.ts";
-import { EVENTS, THIN_EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS, thinSamples } from "../support/vendors/index.ts";
 import { contentType, hostileBody, hostileHeader, hostileJson, hostileName, hostileQuery } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
-import { place } from "./places.ts";
+import { place } from "./place.ts";
 import { withHeader, type Draft } from "./requests.ts";
 
 export interface SignedDraft extends Draft {
   /** The owner of the secret that signs the exact bytes, or null. */
   signs: ListedVendor | null;
 }
+
+const THIN = byVendor((name) => thinSamples(TEST_VENDORS[name]));
 
 const change: fc.Arbitrary<Change> = fc.record({
   kind: fc.constantFrom<Change["kind"][]>(
@@ -42,7 +44,7 @@ export const inboundRequest: fc.Arbitrary<SignedDraft> = fc
     query: fc.option(hostileQuery, { freq: 8 }),
   })
   .map(({ provider, event, isThin, nonce, changes, hostile, program, isSigned, header, type, query }) => {
-    const events = (isThin ? THIN_EVENTS[provider] : undefined) ?? EVENTS[provider];
+    const events = isThin && THIN[provider].length > 0 ? THIN[provider] : TEST_VENDORS[provider].samples;
     const pieces = piecesOf(events[event % events.length]);
     // Each event is a new one, of one of a few payments.
     const text = textOf(changes.reduce<JsonText>((at, one) => changed(at, one), pieces))

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { pageRoutes } from "../support/stocked.ts";
 import { hostileHeader, hostileQuery, hostileSegment, hostileText, MARKUP } from "./hostile.ts";
-import { namesOther, place } from "./places.ts";
+import { place } from "./place.ts";
+import { namesOther } from "./places.ts";
 import { withHeader, type Draft } from "./requests.ts";
 
 /** A form as it is in a page. */

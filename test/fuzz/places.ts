@@ -4,13 +4,9 @@
  */
 import fc from "fast-check";
 import { hostileText } from "./hostile.ts";
+import { place, type Owner } from "./place.ts";
 
-export type Owner = "own" | "other";
 export type Places = Record<Owner, Record<string, string>>;
-
-export function place(owner: Owner, kind: string): string {
-  return `{{${owner}.${kind}}}`;
-}
 
 /** An id: mostly the caller's own, often another program's, sometimes neither. */
 export function idIn(kind: string): fc.Arbitrary<string> {

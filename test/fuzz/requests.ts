@@ -18,7 +18,8 @@ import {
   type Body,
 } from "./hostile.ts";
 import { changed, piecesOf, textOf, type Change, type JsonText } from "./json-text.ts";
-import { idIn, namesOther, place } from "./places.ts";
+import { place } from "./place.ts";
+import { idIn, namesOther } from "./places.ts";
 
 /** A request with the words of `places.ts` still in it. */
 export interface Draft {

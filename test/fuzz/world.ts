@@ -6,7 +6,8 @@ import { setSecrets, webhookSecrets } from "../support/program.ts";
 import { makeStocked, pageAddress, pageRoutes, type Stocked } from "../support/stocked.ts";
 import { csrfIn, makeVisitor, signInOwner, signInPartner, type Visitor } from "../support/visitor.ts";
 import { formsIn, type Form } from "./pages.ts";
-import { place, type Places } from "./places.ts";
+import { place } from "./place.ts";
+import type { Places } from "./places.ts";
 
 export interface World {
   places: Places;

@@ -66,17 +66,17 @@ describe("the audit trail", () => {
   });
 
   it("names the API key, the member, the partner, the vendor's event, the operator and the job (EVT-2)", async () => {
-    const { program, before, partner, sale, session } = world;
+    const { program, before, partner, sales } = world;
     const of = (type: AuditEventType, which: (event: Reported) => boolean = () => true) =>
       events.find((event) => event.type === type && which(event))?.actor;
     const key = { type: "api_key", id: `key_${before.api_key_hash.slice(0, 16)}`, name: before.api_key_last4 };
     expect(of("partner.created")).toEqual(key);
     expect(of("payout.generated")).toEqual(key);
-    expect(of("webhook.provider_b")).toEqual({ type: "provider", id: sale.event_id, name: "provider_b" });
+    expect(of("webhook.provider_b")).toEqual({ type: "provider", id: sales.provider_b, name: "provider_b" });
     expect(of("webhook.refused")).toEqual({ type: "provider", id: null, name: "provider_a" });
     expect(of("commission.created", ({ payload }) => payload["provider"] === "provider_a")).toEqual({
       type: "provider",
-      id: session.id,
+      id: sales.provider_a,
       name: "provider_a",
     });
     expect(of("commission.updated")).toEqual({ type: "cron", id: null, name: "approve due commissions" });

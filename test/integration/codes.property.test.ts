@@ -6,20 +6,14 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CodeStats } from "../../src/core/partners/code-stats.ts";
-import { vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
-import {
-  couponEvent,
-  discountEventA,
-  discountEventB,
-  giveCode,
-  promotionCodeEvent,
-  takeCode,
-} from "../support/codes.ts";
+import { VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
+import { couponEvent, giveCode, takeCode } from "../support/codes.ts";
 import { deliver } from "../support/disorder.ts";
 import { ledgerOf } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { chargeRefunded, invoicePaid, invoicePaymentPaid, sessionCompleted } from "../support/provider-a.ts";
-import { adjustmentUpdated, transactionCompleted } from "../support/provider-b.ts";
+import { sessionCompleted } from "../support/provider-a.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
+import type { CodeDays, CodeSale } from "../support/vendors/test-vendor.ts";
 
 const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 3);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -36,19 +30,10 @@ const seconds = (day: number) => T0 + day * 86_400;
 const iso = (day: number) => new Date(seconds(day) * 1_000).toISOString();
 
 /**
- * Provider B: between these days the code has another name, which Cy's code has. Provider A: the code is created again under
- * another id.
+ * Between these days the code has another name, which Cy's code has. At a vendor whose codes cannot be renamed it is
+ * created again on the first, under another id.
  */
-const RENAMED = 14;
-const AS_BEFORE = 34;
-
-interface Sale {
-  /** The day of the sale; never a day on which the owner changes the code. */
-  day: number;
-  /** Whether a renewal without the code follows, in the subscription that the sale began. */
-  renewal: boolean;
-  refund: number;
-}
+const DAYS: CodeDays = { renamed: 14, as_before: 34, at: seconds };
 
 const sales = fc.array(
   fc.record({
@@ -61,13 +46,13 @@ const sales = fc.array(
 
 /** The partner that held the code that day; if the code was free, the first to get it afterwards. */
 function holderAt(provider: ListedVendor, day: number): "ann" | "bob" | "cy" {
-  if (provider === "provider_b" && day >= RENAMED && day < AS_BEFORE) return "cy";
+  if (TEST_VENDORS[provider].codes.keeps_id && day >= DAYS.renamed && day < DAYS.as_before) return "cy";
   if (day < MOVED) return "ann";
   return day < TAKEN ? "bob" : "ann";
 }
 
 /** The expected result of each sale from the times alone: a renewal goes to the partner of its first sale. */
-function expectedOf(provider: ListedVendor, all: readonly Sale[]): Record<string, unknown>[] {
+function expectedOf(provider: ListedVendor, all: readonly CodeSale[]): Record<string, unknown>[] {
   return all.flatMap(({ day, renewal, refund }, i) => {
     const earned = (10_000 - refund) / 5;
     const partner = holderAt(provider, day);
@@ -78,7 +63,7 @@ function expectedOf(provider: ListedVendor, all: readonly Sale[]): Record<string
 }
 
 /** The expected sums of each version of the code, renewals included: Ann's first, Bob's, and Ann's second. */
-function expectedSums(provider: ListedVendor, all: readonly Sale[]): string[] {
+function expectedSums(provider: ListedVendor, all: readonly CodeSale[]): string[] {
   const sums = [0, 0, 0].map((_, version) => {
     const named = all.filter(({ day }) => holderAt(provider, day) !== "cy");
     const own = named.filter(({ day }) => (day < MOVED ? 0 : day < TAKEN ? 1 : 2) === version);
@@ -111,45 +96,7 @@ function parsed(provider: ListedVendor, event: object): Event {
   return { provider, event: read.event };
 }
 
-const STORIES: Record<ListedVendor, (all: readonly Sale[]) => object[]> = {
-  provider_a: (all) => [
-    promotionCodeEvent({ id: "promo_1", code: "Jane20", created: seconds(0) }),
-    promotionCodeEvent({ id: "promo_1", code: "Jane20", created: seconds(RENAMED) }, "promotion_code.updated"),
-    promotionCodeEvent({ id: "promo_2", code: "JANE20", created: seconds(RENAMED) }),
-    ...all.flatMap(({ day, renewal, refund }, i) => {
-      const created = seconds(day);
-      const ids = { subscription: renewal ? `sub_${i}` : null, customer: `cus_${i}` };
-      const payment_intent = `pi_${i}`;
-      const promotion_code = day < RENAMED ? "promo_1" : "promo_2";
-      const object = { discounts: i % 2 === 0 ? [{ promotion_code, coupon: null }] : [`di_${i}`] };
-      const named = discountEventA({ id: `di_${i}`, promotion_code, created });
-      return [
-        i % 2 === 0
-          ? sessionCompleted({ ...ids, id: `cs_${i}`, invoice: `in_${i}`, payment_intent, created, object })
-          : invoicePaid({ ...ids, id: `in_${i}`, payment_intent, created, object }),
-        ...(i % 2 === 0 ? [] : [named, invoicePaymentPaid({ payment_intent, invoice: `in_${i}`, created })]),
-        ...(renewal ? [invoicePaid({ ...ids, id: `in_${i} renewal`, created: seconds(day + 100) })] : []),
-        ...(refund > 0 ? [chargeRefunded({ payment_intent, refunded: refund, created: seconds(day + 1) })] : []),
-      ];
-    }),
-  ],
-  provider_b: (all) => [
-    discountEventB({ id: "dsc_1", code: "Jane20", occurred_at: iso(0) }),
-    discountEventB({ id: "dsc_1", code: "Summer", occurred_at: iso(RENAMED) }, "discount.updated"),
-    discountEventB({ id: "dsc_1", code: "JANE20", occurred_at: iso(AS_BEFORE) }, "discount.updated"),
-    ...all.flatMap(({ day, renewal, refund }, i) => {
-      const ids = { subscription: renewal ? `sub_${i}` : null, customer: `ctm_${i}` };
-      const id = `in_${i}`;
-      return [
-        transactionCompleted({ ...ids, id, occurred_at: iso(day), data: { discount_id: "dsc_1" } }),
-        ...(renewal ? [transactionCompleted({ ...ids, id: `${id} renewal`, occurred_at: iso(day + 100) })] : []),
-        ...(refund > 0 ? [adjustmentUpdated({ transaction: id, amount: refund, occurred_at: iso(day + 1) })] : []),
-      ];
-    }),
-  ],
-};
-
-describe.each(Object.keys(STORIES) as ListedVendor[])("codes of %s", (provider) => {
+describe.each(VENDOR_NAMES)("codes of %s", (provider) => {
   it(`end the same in any order (seed ${SEED}, ${RUNS} runs)`, { timeout: TIME_LIMIT }, async () => {
     const order = fc.array(fc.nat({ max: 999 }), { minLength: 16, maxLength: 16 });
     await fc.assert(
@@ -179,7 +126,7 @@ describe.each(Object.keys(STORIES) as ListedVendor[])("codes of %s", (provider) 
           const times = acts.toSorted((a, b) => a - b);
           const steps = [
             ...actions.map((act, i) => ({ at: times[i]!, act })),
-            ...STORIES[provider](all).map((event, i) => ({
+            ...TEST_VENDORS[provider].codes.story(all, DAYS).map((event, i) => ({
               at: keys[i % keys.length]! + i / 100,
               act: () => deliver(program, parsed(provider, event)),
             })),

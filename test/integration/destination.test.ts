@@ -5,14 +5,18 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeDestination, type MadeDestination } from "../../src/core/inbound/destination.ts";
 import { webhookUrl } from "../../src/domain/webhook-url.ts";
 import { MINUTE } from "../../src/lib/time.ts";
-import { VENDORS, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
-import { LIST_KEYS, LIST_URLS, type ListFault } from "../support/event-lists.ts";
-import { BASE_URL, call, makeProgram, programContext, type TestProgram } from "../support/program.ts";
-import { bodyOfA, sessionCompleted } from "../support/provider-a.ts";
-import { bodyOfB, transactionCompleted } from "../support/provider-b.ts";
+import { byVendor, vendorNamed } from "../../src/providers/registry.ts";
+import { LIST_KEYS, LIST_URLS, type ListFault, type Reading } from "../support/event-lists.ts";
+import { BASE_URL, call, makeProgram, programContext, webhookSecrets, type TestProgram } from "../support/program.ts";
+import { saleAt } from "../support/sale.ts";
 import { signed } from "../support/signed.ts";
 import { eventually } from "../support/time.ts";
-import { openDestinations, type PlayedDestination, type PlayedVendors } from "../support/vendor-destinations.ts";
+import {
+  DESTINATIONS,
+  openDestinations,
+  type PlayedDestination,
+  type PlayedVendors,
+} from "../support/vendor-destinations.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 import { callWith } from "../support/watched-database.ts";
 
@@ -27,29 +31,29 @@ afterEach(() => vi.restoreAllMocks());
 
 type Error = { error: { code: string; message: string; details?: { path: string; message: string }[] } };
 
-const withKeys = (secrets: Partial<Record<`${ListedVendor}_webhook_secret`, string>> = {}) =>
-  makeProgram({
-    ...{ provider_a_webhook_secret: null, provider_b_webhook_secret: null },
-    ...{ provider_a_api_key: LIST_KEYS.provider_a, provider_b_api_key: LIST_KEYS.provider_b },
-    ...secrets,
-  });
+const NAMES = Object.keys(DESTINATIONS) as Reading[];
+const NO_SECRETS = webhookSecrets(byVendor(() => null));
+const apiKeys = (keyOf: (provider: Reading) => string) =>
+  Object.fromEntries(NAMES.map((provider) => [`${provider}_api_key`, keyOf(provider)]));
 
-const press = (program: TestProgram, provider: ListedVendor, body?: object) =>
+const withKeys = (secrets: Partial<Record<`${Reading}_webhook_secret`, string>> = {}) =>
+  makeProgram({ ...NO_SECRETS, ...apiKeys((provider) => LIST_KEYS[provider]), ...secrets });
+
+const press = (program: TestProgram, provider: Reading, body?: object) =>
   program.api<MadeDestination & Error>("POST", `/api/v1/integrations/${provider}/destination`, body);
 
 /** Calls the verb directly, with played vendors and at any time. */
-const make = (program: TestProgram, provider: ListedVendor, { now = Date.now(), replace = false } = {}) =>
+const make = (program: TestProgram, provider: Reading, { now = Date.now(), replace = false } = {}) =>
   makeDestination(programContext(program, now), { provider, origin: BASE_URL, replace }, vendors.destinationsOf);
 
-const wantedOf = (provider: ListedVendor) => {
+const wantedOf = (provider: Reading) => {
   const { needed, better } = vendorNamed(provider)!.wanted_events;
   return [...needed, ...better].map(({ type }) => type);
 };
 
 /** Whether a delivery signed with this secret is accepted. */
-async function isTaken(program: TestProgram, provider: ListedVendor, secret: string): Promise<boolean> {
-  const body =
-    provider === "provider_a" ? bodyOfA(sessionCompleted({})) : bodyOfB(transactionCompleted({ program: program.id }));
+async function isTaken(program: TestProgram, provider: Reading, secret: string): Promise<boolean> {
+  const body = saleAt(provider, { ref: null, program: program.id });
   const signature = await signed(provider, body, secret);
   const headers = { "content-type": "application/json", ...signature };
   const reply = await call(`/webhooks/${provider}?program_id=${program.id}`, { method: "POST", headers, body });
@@ -57,9 +61,9 @@ async function isTaken(program: TestProgram, provider: ListedVendor, secret: str
 }
 
 /** Adds a destination that the owner created manually. */
-function byHand(program: TestProgram, provider: ListedVendor, fields: Partial<PlayedDestination> = {}) {
+function byHand(program: TestProgram, provider: Reading, fields: Partial<PlayedDestination> = {}) {
   const made: PlayedDestination = {
-    id: provider === "provider_a" ? "we_byhand" : "ntfset_byhand",
+    id: `${DESTINATIONS[provider].id_prefix}byhand`,
     url: webhookUrl(BASE_URL, program.id, provider),
     types: wantedOf(provider).slice(0, 2),
     ...{ description: "Shop", is_active: true, secret: `secret_by_hand_of_${provider}` },
@@ -77,8 +81,6 @@ const eventsOf = async (program: TestProgram, type: string) =>
       `/api/v1/events?type=${type}`,
     )
   ).body.data;
-
-const NAMES = VENDORS.map(({ name }) => name) as ListedVendor[];
 
 describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
   it("is made with the types that are needed, and its secret is stored and never shown (IN-20)", async () => {
@@ -136,7 +138,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     ]);
     expect(vendors.calls.map(({ method }) => method)).toEqual(["GET"]);
     const [first, ...others] = wantedOf(provider);
-    const extra = provider === "provider_a" ? "payout.paid" : "product.created";
+    const extra = DESTINATIONS[provider].other_type;
     Object.assign(made!, { types: [first, extra], is_active: false });
     const mended = await press(program, provider);
     expect([mended.status, mended.body]).toMatchObject([
@@ -163,8 +165,8 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     const program = await withKeys({ [`${provider}_webhook_secret`]: `secret_by_hand_of_${provider}` });
     const made = byHand(program, provider);
     const { body } = await press(program, provider);
-    // Provider A does not show the secret again, so the stored one cannot be verified.
-    const secret = provider === "provider_a" ? "unverified" : "kept";
+    // The stored secret cannot be verified if the vendor does not show it again.
+    const secret = DESTINATIONS[provider].shows_secret ? "kept" : "unverified";
     expect(body).toMatchObject({ outcome: "updated", destination_id: made.id, secret });
     expect(vendors.at[provider]).toHaveLength(1);
     expect(made.types).toEqual(wantedOf(provider));
@@ -173,7 +175,7 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
 
   it("of the owner's own hand whose secret nobody pasted ends as one whose secret is stored (IN-20)", async () => {
     const program = await withKeys();
-    byHand(program, provider, { id: provider === "provider_a" ? "we_first" : "ntfset_first" });
+    byHand(program, provider, { id: `${DESTINATIONS[provider].id_prefix}first` });
     byHand(program, provider, { url: "https://elsewhere.example/", secret: "other" });
     const { body } = await press(program, provider);
     expect(body).toMatchObject({ secret: "stored", not_removed: 0 });
@@ -306,13 +308,13 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
 
   it("leaves another one of its address to the next call where the vendor does not remove it (IN-20)", async () => {
     const program = await withKeys();
-    // Provider B shows the first destination's secret, so only the second is left over.
-    for (const id of ["1", "2"])
-      byHand(program, provider, { id: provider === "provider_a" ? `we_${id}` : `ntfset_${id}` });
+    // If the vendor shows the first destination's secret, only the second is left over.
+    const { id_prefix, shows_secret } = DESTINATIONS[provider];
+    for (const id of ["1", "2"]) byHand(program, provider, { id: `${id_prefix}${id}` });
     vendors.at[provider].forEach((one) => (one.description = `Affiliate program ${program.id}`));
     vendors.faultOf = ({ method }) => (method === "DELETE" ? "broken" : null);
     const { body } = await press(program, provider);
-    expect(body).toMatchObject({ secret: "stored", not_removed: provider === "provider_a" ? 2 : 1 });
+    expect(body).toMatchObject({ secret: "stored", not_removed: shows_secret ? 1 : 2 });
     vendors.faultOf = () => null;
     expect((await press(program, provider)).body).toMatchObject({ outcome: "unchanged", not_removed: 0 });
     expect(vendors.at[provider]).toMatchObject([{ id: body.destination_id }]);
@@ -355,21 +357,21 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
 describe("a destination of the vendor's test mode", () => {
   it("is said to be one (IN-20)", async () => {
     const program = await makeProgram({
-      ...{ provider_a_webhook_secret: null, provider_b_webhook_secret: null },
-      ...{ provider_a_api_key: "rk_test_of_a", provider_b_api_key: "pdl_sdbx_apikey_of_b" },
+      ...NO_SECRETS,
+      ...apiKeys((provider) => DESTINATIONS[provider].test_key),
     });
-    for (const key of ["rk_test_of_a", "pdl_sdbx_apikey_of_b"]) vendors.keys.add(key);
+    for (const provider of NAMES) vendors.keys.add(DESTINATIONS[provider].test_key);
     for (const provider of NAMES) expect((await press(program, provider)).body).toMatchObject({ test: true });
   });
 
   it.each(NAMES)(
     "takes the place of no secret where live payments alone count, also where it is asked to: %s (IN-20, IN-17)",
     async (provider) => {
-      const test_key = { provider_a: "rk_test_of_a", provider_b: "pdl_sdbx_apikey_of_b" }[provider];
+      const { test_key } = DESTINATIONS[provider];
       vendors.keys.add(test_key);
       const secret = "secret_of_the_live_address";
       const program = await makeProgram({
-        ...{ provider_a_webhook_secret: null, provider_b_webhook_secret: null, live_only: true },
+        ...{ ...NO_SECRETS, live_only: true },
         ...{ [`${provider}_webhook_secret`]: secret, [`${provider}_api_key`]: test_key },
       });
       for (const body of [{}, { replace: true }]) {

@@ -14,7 +14,7 @@ import { sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 import * as b from "../support/provider-b.ts";
 import { ledgerSeen, sendAlone, sendTo, storyOf } from "../support/vendor-account.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 
 const NONE = { payments: [], commissions: [] };
 const OTHER = "pdl_ntfset_of_another_account";
@@ -81,7 +81,7 @@ describe.each(VENDOR_NAMES.filter(claimsPrograms))("events of %s, which claim pr
   it("are the claimed program's at whatever address, and so is what names their payment without a claim", async () => {
     const [q, p] = await threePrograms();
     const { parse, claimedOwner } = vendorNamed(name)!;
-    const events = EVENTS[name].flatMap((event) => {
+    const events = TEST_VENDORS[name].samples.flatMap((event) => {
       const body = filled(JSON.stringify(event), { own: { program: p.id, slug: "jane" }, other: {} });
       const read = parse(JSON.parse(body));
       const { program_id } = claimedOwner(JSON.parse(body));

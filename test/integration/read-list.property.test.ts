@@ -11,7 +11,7 @@ import { readEventLists } from "../../src/core/inbound/read-list.ts";
 import { vendorNamed, VENDOR_NAMES, VENDORS } from "../../src/providers/registry.ts";
 import { DAY, HOUR, iso, MINUTE } from "../../src/lib/time.ts";
 import { booksOf } from "../support/books.ts";
-import { discountEventB, giveCode, promotionCodeEvent } from "../support/codes.ts";
+import { giveCode } from "../support/codes.ts";
 import { deliver } from "../support/disorder.ts";
 import {
   happenedAt,
@@ -23,12 +23,11 @@ import {
 } from "../support/event-lists.ts";
 import { serveAll } from "../support/jobs.ts";
 import { makeWorldProgram } from "../support/ledger-world.ts";
-import { idsOfCode, type Discount } from "../support/money-life.ts";
+import type { Discount } from "../support/money-life.ts";
 import { liveAll, moneyWorld, understood, type MoneyWorld, type Reported } from "../support/money-world.ts";
 import { testContext, type TestProgram } from "../support/program.ts";
-import { bodyOfA } from "../support/provider-a.ts";
-import { bodyOfB } from "../support/provider-b.ts";
 import { all } from "../support/rows.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 
 const RUNS = Number(env.PROPERTY_RUNS ?? 100);
 const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
@@ -66,12 +65,11 @@ const NOW = BEGAN + 20 * DAY;
 
 /** The vendors' events of the code, before the first purchase. */
 function codeSaid(): Reported[] {
-  const { provider_a, provider_b } = idsOfCode(CODE);
-  const bodies = [
-    bodyOfA(promotionCodeEvent({ ...provider_a, code: CODE, created: BEGAN / 1000 })),
-    bodyOfB(discountEventB({ ...provider_b, code: CODE, occurred_at: iso(BEGAN) })),
-  ];
-  return VENDOR_NAMES.map((provider, i) => ({ provider, body: bodies[i]!, event: understood(provider, bodies[i]!) }));
+  return VENDOR_NAMES.map((provider) => {
+    const { bodyOf, codes } = TEST_VENDORS[provider];
+    const body = bodyOf(codes.created(CODE, BEGAN / 1000));
+    return { provider, body, event: understood(provider, body) };
+  });
 }
 
 /** Everything that the vendors report of a world, in the order in which it happened. */

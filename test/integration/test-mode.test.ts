@@ -31,7 +31,7 @@ import {
   type EventB,
 } from "../support/provider-b.ts";
 import { saleAt } from "../support/sale.ts";
-import { IN_TEST_MODE } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { callWith } from "../support/watched-database.ts";
 
 async function programOfJane(fields: Parameters<typeof makeProgram>[0] = {}): Promise<TestProgram> {
@@ -50,7 +50,7 @@ function simulated(event: EventB): EventB {
 /** Sends a payment of Jane's in the provider's test mode. */
 function sendTest(program: TestProgram, provider: ListedVendor) {
   const sale = JSON.parse(saleAt(provider, { ref: "jane", program: program.id })) as object;
-  return sendBody(program, provider, JSON.stringify(IN_TEST_MODE[provider](sale)));
+  return sendBody(program, provider, JSON.stringify(TEST_VENDORS[provider].inTestMode(sale)));
 }
 
 async function storedEvents(program: TestProgram) {

@@ -24,7 +24,7 @@ import { couponEvent, discountEventA, giveCode, promotionCode } from "../support
 import { serveAll } from "../support/jobs.ts";
 import { chargeRefunded, eventA, invoicePaid, sessionCompleted, signA, type EventA } from "../support/provider-a.ts";
 import { thinOfA, type ThinA } from "../support/thin.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, textOf } from "../support/visitor.ts";
 
@@ -89,7 +89,7 @@ const storedOf = async ({ id }: TestProgram) =>
     .first<{ n: number }>())!.n;
 
 /** At least one sample of each type that is read. */
-const SAMPLES = EVENTS.provider_a as readonly EventA[];
+const SAMPLES = TEST_VENDORS.provider_a.samples as readonly EventA[];
 
 describe("a thin event", () => {
   it("is of the form that the vendor's own library takes", async () => {

@@ -7,10 +7,10 @@ import { VENDORS, VENDOR_NAMES, type ListedVendor } from "../../src/providers/re
 import { giveCode } from "../support/codes.ts";
 import { ledgerOf, sendA, sendB, sendBody } from "../support/ledger.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
-import { invoicePaid, paymentIntentSucceeded, sessionCompleted } from "../support/provider-a.ts";
+import { invoicePaid, sessionCompleted } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { saleAt } from "../support/sale.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { watchDatabase } from "../support/watched-database.ts";
 
 const BROKEN = ["kate\0", "kate\ud800"];
@@ -76,18 +76,6 @@ const UNITS = { backslash: "\\", quote: '"', control: "\u0001", emoji: "\u{1f4b8
 /** Makes the ids of the two events differ, and the order reference one that billing writes. */
 const mark = (n: number) => `in_zq${n}zq`;
 
-const SAMPLES: Record<ListedVendor, readonly object[]> = {
-  provider_a: [
-    ...EVENTS.provider_a,
-    paymentIntentSucceeded({ payment_intent: "pi_order", order_reference: "in_order" }),
-    sessionCompleted({ ref: "x", metadata: { service_ref: "x" }, customer: "cus_1", email: "buyer@shop.example" }),
-  ],
-  provider_b: [
-    ...EVENTS.provider_b,
-    transactionCompleted({ ref: "x", customer: "ctm_1", subscription: "sub_1", data: { discount_id: "dsc_1" } }),
-  ],
-};
-
 type Vendor = (typeof VENDORS)[number];
 type Path = readonly string[];
 
@@ -113,18 +101,16 @@ function placesOf(vendor: Vendor, event: object): Path[] {
 /** Each place of each type of event once. */
 function samplesOf(vendor: Vendor): { event: object; places: Path[] }[] {
   const seen = new Set<string>();
-  return SAMPLES[vendor.name as ListedVendor].flatMap((event) => {
+  return TEST_VENDORS[vendor.name as ListedVendor].samples.flatMap((event) => {
     const { type, event_type = type } = event as { type?: string; event_type?: string };
     const places = placesOf(vendor, event).filter((at) => seen.size < seen.add([event_type, ...at].join(" ")).size);
     return places.length === 0 ? [] : [{ event, places }];
   });
 }
 
-const ID_AT: Record<ListedVendor, string> = { provider_a: "id", provider_b: "event_id" };
-
 describe.each(VENDORS)("a text of an event of $name", (vendor) => {
   const name = vendor.name as ListedVendor;
-  const withId = (event: object, n: number) => put(event, [ID_AT[name]], mark(n));
+  const withId = (event: object, n: number) => put(event, [TEST_VENDORS[name].id_field], mark(n));
   /** The status of the answer, after a check that no bound value exceeds D1's limit. */
   const send = async (program: TestProgram, event: unknown) => {
     const { binding, roundTrips } = watchDatabase(env.DB);

@@ -1,6 +1,7 @@
 /** Compares the ledger at the end of a story with the model's sums of the moved money. */
 import { ADMIN_TOKEN } from "./deployment.ts";
-import { keyOf, type Expected, type Truth } from "../support/money-model.ts";
+import { keyOf, type Expected } from "../support/money-model.ts";
+import type { Truth } from "../support/money-truth.ts";
 import type { StoryWorld } from "./story-world.ts";
 
 /** The expected result of a payment. */

@@ -1,7 +1,8 @@
 /** A generator of customers: their purchases from trial to end, their provider, and the partner's link. */
-import { byVendor, type ListedProvider } from "../../src/providers/registry.ts";
+import { VENDOR_NAMES, type ListedProvider } from "../../src/providers/registry.ts";
 import type { Chance } from "../../src/dev/chance.ts";
 import type { Bought, Chapter, Lead, Life } from "../support/money-life.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { CODES, PARTNERS } from "./story-program.ts";
 
 const DAY = 86_400;
@@ -21,11 +22,8 @@ const PRICES: Record<string, readonly [low: number, high: number]> = {
   KWD: [1_000, 150_000],
   BHD: [900, 90_000],
 };
-const CURRENCIES: Record<ListedProvider, readonly string[]> = {
-  ...byVendor(() => ["USD", "USD", "EUR", "JPY"]),
-  provider_a: ["USD", "USD", "EUR", "JPY", "KWD", "BHD"],
-  api: ["USD", "EUR", "JPY", "KWD", "BHD"],
-};
+/** Those of the owner's server. */
+const CURRENCIES = ["USD", "EUR", "JPY", "KWD", "BHD"];
 /** Other products' slugs, and a shop's own numbers. */
 const UNKNOWN = ["other-product", "cart-77"];
 
@@ -52,8 +50,8 @@ class LifeMaker {
     this.#from = from;
     this.#end = days;
     this.#day = chance.whole(0, Math.max(days - MONTH, 1));
-    const provider = chance.of<ListedProvider>(["provider_a", "provider_a", "provider_b", "provider_b", "api"]);
-    const currency = chance.of(CURRENCIES[provider]);
+    const provider = chance.of<ListedProvider>([...VENDOR_NAMES.flatMap((name) => [name, name]), "api"]);
+    const currency = chance.of(provider === "api" ? CURRENCIES : TEST_VENDORS[provider].currencies);
     this.#home = chance.happens(0.25) ? null : this.#slug();
     this.#code = provider !== "api" && chance.happens(0.25) ? chance.of(CODES) : null;
     this.#recurs = chance.happens(0.5);

@@ -1,15 +1,11 @@
 /** One story: customers' lives as the vendors report them, out of order and with losses, and the resulting ledger. */
 import { Chance } from "../../src/dev/chance.ts";
-import { discountEventB, promotionCodeEvent } from "../support/code-events.ts";
 import { happenedAt, PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
 import { expectedOf } from "../support/money-model.ts";
-import { PLAYED } from "../support/money-played.ts";
+import { play } from "../support/money-played.ts";
 import type { ApiEvent } from "../support/money-vendor.ts";
-import { idsOfCode } from "../support/money-life.ts";
-import { bodyOfA, type EventA } from "../support/provider-a.ts";
-import { bodyOfB } from "../support/provider-b.ts";
-import { thinOfA } from "../support/thin.ts";
-import type { ListedProvider } from "../../src/providers/registry.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
+import { VENDOR_NAMES, vendorNamed, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
 import type { Service } from "./bundle.ts";
 import { time } from "./played-globals.ts";
 import { differencesOf, type Paid } from "./story-compare.ts";
@@ -112,7 +108,7 @@ class Story {
 
   /** Lives a life at its vendor: the events; payments are kept. */
   #live({ life, chapters }: CustomerLife, n: number): Event[] {
-    const { vendor, bodies } = PLAYED[life.provider](life, `c${n}`);
+    const { vendor, bodies } = play(life.provider, life, `c${n}`);
     for (const [i, { at, next }] of chapters.entries()) vendor.live(next, i, at);
     const at = (second: number) => programAt(this.#changes, this.#settings, second);
     const expected = expectedOf(at, vendor.truths, vendor.said);
@@ -185,15 +181,15 @@ class Story {
     const isOut = ({ at }: Event) => outages.has(Math.floor((at / 1_000 - BEGINS) / 86_400));
     return this.#events.flatMap((event) => {
       // The owner's server asks until it is answered; test mode has a list of its own.
-      const isKept = event.provider === "api" || isTest(event.body);
+      const isKept = event.provider === "api" || isTest(event);
       const copies = chance.happens(0.15) ? chance.whole(2, 3) : 1;
       if (!isKept && (isOut(event) || chance.happens(0.08))) return [];
       return Array.from({ length: copies }, () => {
-        const isThin = event.provider === "provider_a" && !isKept && chance.happens(0.2);
+        const isThin = thinOf(event) !== null && !isKept && chance.happens(0.2);
         const snapshot = !isThin || chance.happens(0.7);
         return {
           at: event.at + this.#delay(isWild),
-          run: () => (isThin ? this.#deliverThin(event.body, snapshot) : this.#deliver(event)),
+          run: () => (isThin ? this.#deliverThin(event, snapshot) : this.#deliver(event)),
         };
       });
     });
@@ -208,12 +204,12 @@ class Story {
   }
 
   /** Sent as a thin event, again if it cannot be read; lost at last if its object is gone. */
-  async #deliverThin(body: string, snapshot: boolean): Promise<void> {
-    const thin = JSON.stringify(thinOfA(JSON.parse(body) as EventA, { snapshot }));
+  async #deliverThin(event: Event, snapshot: boolean): Promise<void> {
+    const thin = JSON.stringify(thinOf(event)!(JSON.parse(event.body) as object, snapshot));
     this.#list();
     for (let attempt = 1; attempt <= THIN_ATTEMPTS; attempt++) {
       this.#deliveries += 1;
-      const [reply] = await this.#world.run(() => this.#world.vendorEvent("provider_a", thin));
+      const [reply] = await this.#world.run(() => this.#world.vendorEvent(event.provider as ListedVendor, thin));
       if (reply!.status === 200) return;
       if (reply!.status !== 503) throw new Error(`${thin} is answered ${JSON.stringify(reply)}`);
     }
@@ -263,7 +259,7 @@ class Story {
       this.#flows.set(change.name, String(made["id"]));
     } else if (change.do === "code") {
       const { code, provider, slug, by_id } = change;
-      const id = by_id ? { provider_code_id: idsOfCode(code)[provider].id } : {};
+      const id = by_id ? { provider_code_id: TEST_VENDORS[provider].codes.idsOf(code).id } : {};
       const path = `/api/v1/partners/${this.#ids[slug]}/codes`;
       await world.ask("POST", path, { code: code.toUpperCase(), provider, move: true, ...id });
     } else {
@@ -308,8 +304,9 @@ class Story {
   #list(): void {
     const { lists } = this.#world;
     for (; (this.#events[this.#listed]?.at ?? Infinity) <= time.now; this.#listed++) {
-      const { provider, body } = this.#events[this.#listed]!;
-      if (provider !== "api" && !isTest(body)) putOnList(lists, provider, body);
+      const event = this.#events[this.#listed]!;
+      const { provider, body } = event;
+      if (provider !== "api" && !isTest(event)) putOnList(lists, provider, body);
     }
     const oldest = time.now - KEPT;
     lists.a = lists.a.filter(({ created }) => created * 1_000 >= oldest);
@@ -350,15 +347,12 @@ const timeOf = (second: number | null) => (second === null ? null : new Date(sec
 /** Each vendor's reports of its codes, before the first sale. */
 function codeEvents(): Event[] {
   const at = BEGINS - 60;
-  return CODES.flatMap((code): Event[] => {
-    const { provider_a, provider_b } = idsOfCode(code);
-    const a = bodyOfA(promotionCodeEvent({ ...provider_a, code, created: at }));
-    const b = bodyOfB(discountEventB({ ...provider_b, code, occurred_at: new Date(at * 1_000).toISOString() }));
-    return [
-      { provider: "provider_a", body: a, at: at * 1_000 },
-      { provider: "provider_b", body: b, at: at * 1_000 },
-    ];
-  });
+  return CODES.flatMap((code) =>
+    VENDOR_NAMES.map((provider): Event => {
+      const { bodyOf, codes } = TEST_VENDORS[provider];
+      return { provider, body: bodyOf(codes.created(code, at)), at: at * 1_000 };
+    }),
+  );
 }
 
 /** The owner's server sends a report, which has the time. */
@@ -366,9 +360,11 @@ function eventOf(provider: ListedProvider, body: string): string {
   return provider === "api" ? JSON.stringify((JSON.parse(body) as ApiEvent).body) : body;
 }
 
-function isTest(body: string): boolean {
-  const event = JSON.parse(body) as { livemode?: boolean; environment?: string; notification_id?: string };
-  return (
-    event.livemode === false || event.environment === "sandbox" || event.notification_id?.startsWith("ntfsim") === true
-  );
+function thinOf({ provider }: Event) {
+  return provider === "api" ? null : TEST_VENDORS[provider].thinOf;
+}
+
+function isTest({ provider, body }: Event): boolean {
+  const read = vendorNamed(provider)?.parse(JSON.parse(body));
+  return read?.ok === true && read.event.test;
 }

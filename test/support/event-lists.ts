@@ -18,7 +18,7 @@ export const LIST_URLS = { provider_a: "https://api.stripe.com", provider_b: "ht
 export const SANDBOX_URL = "https://sandbox-api.paddle.com";
 
 /** Vendors whose lists are read with a key: a new provider does not compile without its own. */
-type Reading = { [V in ListedVendor]: `${V}_api_key` extends ListedSetting ? V : never }[ListedVendor];
+export type Reading = { [V in ListedVendor]: `${V}_api_key` extends ListedSetting ? V : never }[ListedVendor];
 export const LIST_KEYS = {
   provider_a: "rk_live_that_reads_events_of_a",
   provider_b: "pdl_live_apikey_that_reads_events_of_b",

@@ -3,7 +3,7 @@
  * type.
  */
 import { env } from "cloudflare:workers";
-import { AUDIT_EVENT_TYPES, VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { AUDIT_EVENT_TYPES, VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
 import { createLinkByHand } from "../../src/core/sessions/sign-in.ts";
 import { baseContext } from "../../src/http/context.ts";
 import { runCron } from "../../src/jobs.ts";
@@ -14,24 +14,24 @@ import { click, recorded } from "./clicks.ts";
 import { create, ENDPOINT } from "./conformance.ts";
 import { LIST_KEYS } from "./event-lists.ts";
 import { sendImport } from "./imports.ts";
-import { sendA, sendB } from "./ledger.ts";
+import { sendBody } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
 import { callApi, makePartner, makeProgram, testContext, type TestProgram } from "./program.ts";
 import { changeOwnDetails } from "./own-change.ts";
 import { openVendor } from "./provider-a-api.ts";
-import { sessionCompleted } from "./provider-a.ts";
-import { transactionCompleted } from "./provider-b.ts";
+import { saleAt } from "./sale.ts";
 import type { CatalogueType } from "./event-payloads.ts";
 import { openDestinations, withVendors, type PlayedVendors } from "./vendor-destinations.ts";
+import { TEST_VENDORS } from "./vendors/index.ts";
 import { followLink, makeVisitor, signInOwner, signInPartner, textOf, type Visitor } from "./visitor.ts";
 import { callWith } from "./watched-database.ts";
 
 interface World {
   program: TestProgram;
   partner: Awaited<ReturnType<typeof makePartner>>;
-  sale: ReturnType<typeof transactionCompleted>;
-  session: ReturnType<typeof sessionCompleted>;
+  /** The id of each vendor's event. */
+  sales: Partial<Record<ListedVendor, string>>;
   application_ids: [string, string];
   code_id: string;
   flow_id: string;
@@ -41,6 +41,18 @@ interface World {
   key_id: string;
   vendors: PlayedVendors;
   patch: (path: string, body: unknown) => Promise<unknown>;
+}
+
+type OfVendor = `webhook.${ListedVendor}`;
+const OF_VENDORS = Object.fromEntries(
+  VENDOR_NAMES.map((name) => [`webhook.${name}`, (world: World) => sell(world, name)]),
+) as Record<OfVendor, (world: World) => Promise<void>>;
+
+async function sell({ program, partner, sales }: World, vendor: ListedVendor): Promise<void> {
+  const body = saleAt(vendor, { ref: partner.slug, program: program.id });
+  await sendBody(program, vendor, body);
+  const event = JSON.parse(body) as Record<string, string>;
+  sales[vendor] = event[TEST_VENDORS[vendor].id_field]!;
 }
 
 /**
@@ -116,15 +128,8 @@ const MADE_BY: Record<CatalogueType, (world: World) => Promise<unknown>> = {
     await withVendors(openVendor({ keys: [provider_a_api_key] }), link);
     await patch("/programs/me", { provider_a_api_key: null });
   },
-  "webhook.provider_b": async (world) => {
-    world.sale = transactionCompleted({ ref: world.partner.slug, program: world.program.id });
-    await sendB(world.program, world.sale);
-  },
+  ...OF_VENDORS,
   "webhook.api": ({ program, partner }) => report(program, "sale", sale({ ref: partner.slug })),
-  "webhook.provider_a": async (world) => {
-    world.session = sessionCompleted({ ref: world.partner.slug, email: "customer@shop.example" });
-    await sendA(world.program, world.session);
-  },
   "commission.created": ({ program, partner }) =>
     create(program, "/api/v1/commissions", { partner_id: partner.id, amount_cents: 500, note: "by hand" }),
   "webhook.refused": ({ program }) =>
@@ -259,7 +264,7 @@ export async function liveThroughAll() {
   const program = await makeProgram({ auto_approve_days: 0 });
   await makeEndpoint(program, "https://all.example/");
   const patch = (path: string, body: unknown) => program.api("PATCH", `/api/v1${path}`, body);
-  const world = { program, patch } as World;
+  const world = { program, patch, sales: {} } as World;
   const unmade: CatalogueType[] = [];
   const types = Object.keys(MADE_BY) as CatalogueType[];
   const count = async (type: CatalogueType) =>

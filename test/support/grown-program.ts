@@ -3,14 +3,12 @@ import { lead, report } from "./api.ts";
 import { makeClaim } from "./claims.ts";
 import { env } from "cloudflare:workers";
 import { newId } from "../../src/lib/id.ts";
-import { VENDOR_NAMES, type ListedVendor } from "../../src/providers/registry.ts";
-import { sendA, sendB } from "./ledger.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
+import { sendBody } from "./ledger.ts";
 import { makeEndpoint } from "./outbound.ts";
 import { makeCommissions } from "./payouts.ts";
 import { makePartner, type TestProgram } from "./program.ts";
-import * as a from "./provider-a.ts";
-import * as b from "./provider-b.ts";
-import { uniqueId } from "./vendor.ts";
+import { TEST_VENDORS } from "./vendors/index.ts";
 
 type Row = Record<string, unknown>;
 
@@ -44,29 +42,6 @@ const OWN = new RegExp(
   "g",
 );
 
-/** The customers' purchases at each listed provider: a new provider does not compile without its own. */
-const STORY_AT: Record<ListedVendor, (program: TestProgram, ref: string) => Promise<void>> = {
-  provider_a: async (program, ref) => {
-    const email = `${NAME}@customers.example`;
-    const payment_intent = uniqueId("pi_");
-    await sendA(program, a.sessionCompleted({ ref, email, payment_intent, customer: uniqueId("cus_") }));
-    await sendA(program, a.chargeRefunded({ payment_intent, amount: 10_000, refunded: 750 }));
-    const bought = { customer: uniqueId("cus_"), subscription: uniqueId("sub_"), email };
-    await sendA(program, a.invoicePaid({ ref, ...bought }));
-    await sendA(program, a.invoicePaid({ ...bought }));
-    const discounts = [{ promotion_code: uniqueId("promo_"), coupon: null }];
-    await sendA(program, a.sessionCompleted({ ref: null, email, customer: uniqueId("cus_"), object: { discounts } }));
-  },
-  provider_b: async (program, ref) => {
-    const subscription = uniqueId("sub_");
-    await sendB(
-      program,
-      b.transactionCompleted({ program: program.id, ref, subscription, customer: uniqueId("ctm_") }),
-    );
-    await sendB(program, b.subscriptionCanceled({ program: program.id, id: subscription }));
-  },
-};
-
 /** Plays one story in a program: it contains every outcome, status and state of a delivery. */
 export async function liveStory(program: TestProgram): Promise<Story> {
   await makeEndpoint(program, "https://everything.example.com/hook");
@@ -77,7 +52,10 @@ export async function liveStory(program: TestProgram): Promise<Story> {
   await program.api("POST", `/api/v1/partners/${partner.id}/codes`, { code: NAME, provider: VENDOR_NAMES[0] });
   await makeClaim(program, partner.id, { order_id: NAME });
   await makeClaim(program, partner.id, { day: "2026-11-02", email_domain: "customers.example" });
-  for (const live of Object.values(STORY_AT)) await live(program, ref);
+  for (const provider of VENDOR_NAMES) {
+    const { bodyOf, history } = TEST_VENDORS[provider];
+    for (const event of history(ref, program.id, NAME)) await sendBody(program, provider, bodyOf(event));
+  }
   await report(program, "lead", lead({ ref, customer: { email: `${NAME}@customers.example` } }));
   const statuses = ["approved", "approved", "rejected", "pending"] as const;
   await makeCommissions(

@@ -79,12 +79,6 @@ export interface Discount {
   off: number;
 }
 
-/** Each vendor's ids of a promotion code and of its coupon. */
-export const idsOfCode = (code: string) => ({
-  provider_a: { id: `promo_${code}`, coupon: `cou_${code}` },
-  provider_b: { id: `dsc_${code}` },
-});
-
 function bought<const Do extends "buy" | "subscribe" | "renew" | "upgrade">(what: Do) {
   return fc.record({
     do: fc.constant(what),

@@ -3,64 +3,9 @@
  * documentation, without the code under test. Amounts are in smallest units of the currency.
  */
 
-import type { ListedProvider } from "../../src/providers/registry.ts";
-
-/** The places of a payment's references, the strongest first (REF-1). */
-export const PLACES = ["client_reference_id", "metadata", "subscription", "line", "invoice"] as const;
-
-export interface Carried {
-  slug: string;
-  place: (typeof PLACES)[number];
-}
-
-/** Money that left the customer once, and its later changes. */
-export interface Truth {
-  provider: ListedProvider;
-  /** Its identity at the vendor. */
-  key: string;
-  /** Another identity of the same payment: a payout made under it, before the two were joined, stays there. */
-  also?: string;
-  currency: string;
-  /** The invoiced amount, tax included, and the tax in it. */
-  total: number;
-  tax: number;
-  /** The amount charged to the customer: credit paid the rest. */
-  charged: number;
-  paid: boolean;
-  /** Gone back, tax included: refunds that hold and disputes that were lost. */
-  back: number;
-  /** The same net of tax, if the vendor reports the tax of each; otherwise null. */
-  net_back: number | null;
-  /** A dispute about it that is not decided. */
-  open: boolean;
-  canceled: boolean;
-  carried: Carried[];
-  /** Promotion codes. */
-  codes: string[];
-  customer: string | null;
-  subscription: string | null;
-  email: string | null;
-  chapter: number;
-  /** Seconds: when it was made. */
-  at: number;
-}
-
-/** A reference or a code that the vendor reported of a customer or a subscription. */
-export interface Said {
-  provider: Truth["provider"];
-  chapter: number;
-  /** Seconds. */
-  at: number;
-  /** The slugs of one event, the strongest first. */
-  slugs: string[];
-  codes: string[];
-  customer: string | null;
-  subscription: string | null;
-  /** The customer or the subscription that keeps the reference, and repeats it in each of its events (REF-4). */
-  keeper?: string | null;
-  /** The address in a lead; a lead serves the payments of every provider (FACT-4). */
-  lead?: { email: string | null };
-}
+import { share } from "./money-share.ts";
+import { PLACES, type Said, type Truth } from "./money-truth.ts";
+import { TEST_VENDORS } from "./vendors/index.ts";
 
 export interface ModelPartner {
   slug: string;
@@ -122,12 +67,6 @@ export interface Expected {
   revenue: number;
 }
 
-/** `a × b ÷ c`, half up. */
-export function share(a: number, b: number, c: number): number {
-  const [whole, rest] = [(BigInt(a) * BigInt(b)) / BigInt(c), (BigInt(a) * BigInt(b)) % BigInt(c)];
-  return Number(whole + (rest * 2n >= BigInt(c) ? 1n : 0n));
-}
-
 /** The identity of the payment that an identity is of. */
 export function keyOf(truths: readonly Pick<Truth, "key" | "also">[]): (key: string) => string {
   const keys = new Map(truths.flatMap(({ key, also }) => (also === undefined ? [] : [[also, key] as const])));
@@ -162,15 +101,10 @@ function expectedFor(program: ModelProgram, truth: Truth, said: readonly Said[])
 }
 
 /** The charged amount, net of tax (PAY-1): if credit paid a part, the tax counts in proportion. */
-function netOf({ provider, total, tax, charged }: Truth): number {
-  if (charged <= 0 || total <= 0) return 0;
-  const net: Record<ListedProvider, number> = {
-    // The owner's server reports amounts without tax.
-    api: charged,
-    provider_a: share(total - tax, charged, total),
-    provider_b: charged - share(tax, charged, total),
-  };
-  return net[provider];
+function netOf(truth: Truth): number {
+  if (truth.charged <= 0 || truth.total <= 0) return 0;
+  // The owner's server reports amounts without tax.
+  return truth.provider === "api" ? truth.charged : TEST_VENDORS[truth.provider].netOf(truth);
 }
 
 /** The partner of a reference, and since when: a code may be given to a partner after it was used. */

@@ -1,6 +1,6 @@
 /** Provider A, played: its events of a customer's life, and the true story (`money-world.ts`). */
 import { discountEventA } from "./code-events.ts";
-import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
+import type { Bought, Chapter, Discount, Life } from "./money-life.ts";
 import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
 import * as a from "./provider-a.ts";
 
@@ -19,6 +19,9 @@ interface SaleA extends Sale {
 }
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
+
+/** The ids of a promotion code and of its coupon. */
+export const idsOfCodeA = (code: string) => ({ id: `promo_${code}`, coupon: `cou_${code}` });
 
 export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   constructor(life: Life, n: string) {
@@ -319,7 +322,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   /** A session's discount names the code itself. */
   #discounted(discount: Discount | null | undefined, total: number): Record<string, unknown> {
     if (!discount) return {};
-    const { id, coupon } = idsOfCode(discount.code).provider_a;
+    const { id, coupon } = idsOfCodeA(discount.code);
     const tax = this.taxIn(total);
     return {
       discounts: [{ coupon, promotion_code: id }],
@@ -331,7 +334,7 @@ export class VendorA extends PlayedVendor<a.EventA, SaleA> {
   /** An invoice names the discount only; a separate event links it to its code. */
   #discountedInvoice(discount: Discount | null | undefined, subscription: string | null): Record<string, unknown> {
     if (!discount) return {};
-    const { id: promotion_code, coupon } = idsOfCode(discount.code).provider_a;
+    const { id: promotion_code, coupon } = idsOfCodeA(discount.code);
     const id = this.id("di_");
     this.events.push(discountEventA({ id, promotion_code, coupon, subscription, created: this.at() }));
     return { discounts: [id], total_discount_amounts: [{ amount: discount.off, discount: id }] };

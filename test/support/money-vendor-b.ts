@@ -1,10 +1,13 @@
 /** Provider B, played: its events of a customer's life, and the true story (`money-world.ts`). */
-import { idsOfCode, type Bought, type Chapter, type Discount, type Life } from "./money-life.ts";
+import type { Bought, Chapter, Discount, Life } from "./money-life.ts";
 import { carriedAt, codesOf, PlayedVendor, type Sale } from "./money-vendor.ts";
 import * as b from "./provider-b.ts";
 
 type Of<Do extends Chapter["do"]> = Extract<Chapter, { do: Do }>;
 type AdjustmentFields = Omit<b.AdjustmentOverrides, "transaction">;
+
+/** The ids of a discount. */
+export const idsOfCodeB = (code: string) => ({ id: `dsc_${code}` });
 
 export class VendorB extends PlayedVendor<b.EventB> {
   constructor(life: Life, n: string) {
@@ -209,5 +212,5 @@ export class VendorB extends PlayedVendor<b.EventB> {
 }
 
 function idOf({ code }: Discount): string {
-  return idsOfCode(code).provider_b.id;
+  return idsOfCodeB(code).id;
 }

@@ -1,7 +1,7 @@
 /** Shared by the played vendors of `money-world.ts`: the clock, the customer's credit, and the true story. */
 import type { ReportKind } from "../../src/providers/provider.ts";
 import * as api from "./api-bodies.ts";
-import type { Carried, Said, Truth } from "./money-model.ts";
+import type { Carried, Said, Truth } from "./money-truth.ts";
 import type { Bought, Chapter, Lead, Life } from "./money-life.ts";
 
 const T0 = 1_780_000_000;

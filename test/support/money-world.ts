@@ -8,8 +8,9 @@ import { PROVIDER_NAMES, vendorNamed, type ListedProvider } from "../../src/prov
 import { eventOfApi, report } from "./api.ts";
 import { sendBody } from "./ledger.ts";
 import { life } from "./money-life.ts";
-import type { ModelFlow, Said, Truth } from "./money-model.ts";
-import { PLAYED } from "./money-played.ts";
+import type { ModelFlow } from "./money-model.ts";
+import { play } from "./money-played.ts";
+import type { Said, Truth } from "./money-truth.ts";
 import type { ApiEvent } from "./money-vendor.ts";
 import type { Reply, TestProgram } from "./program.ts";
 
@@ -49,7 +50,7 @@ export interface Lived {
  */
 export function liveAll({ lives }: MoneyWorld, mark = ""): Lived {
   const all = lives.map((one, i) => {
-    const { vendor, bodies } = PLAYED[one.provider](one, `${mark}${i}`);
+    const { vendor, bodies } = play(one.provider, one, `${mark}${i}`);
     for (const [at, next] of one.chapters.entries()) vendor.live(next, at);
     const events = bodies().map((body) => ({ provider: one.provider, body, event: understood(one.provider, body) }));
     return { vendor, events };

@@ -58,6 +58,7 @@ import { providerB } from "../../src/providers/provider-b/index.ts";
 import { transactionLines } from "../../src/providers/provider-b/lines.ts";
 import type { Vendor } from "../../src/providers/provider.ts";
 import { invoicePaid, sessionCompleted } from "./provider-a.ts";
+import { TEST_VENDORS } from "./vendors/index.ts";
 import { transactionCompleted } from "./provider-b.ts";
 import { ALL_FILLED } from "./import-cells.ts";
 import { allSlices } from "./slices.ts";
@@ -272,12 +273,6 @@ const OF_REQUESTS: Parser[] = [
   parser("lib/mail.ts", "escapeHtml", "<b>", escapeHtml),
 ];
 
-/** The time, the key of a signature, and the separator, in the header of each provider. */
-const HEADERS: Record<ListedVendor, readonly [string, string, string]> = {
-  provider_a: ["t=1795347945", "v1", ","],
-  provider_b: ["ts=1795347945", "h1", ";"],
-};
-
 const OF_VENDORS: Parser[] = [
   ...VENDORS.flatMap((provider) => [...signatures(provider), anEvent(provider)]),
   parser("outbound/sign.ts", "signatureHeaders", `whsec_${btoa("secret")}`, (secret) =>
@@ -367,7 +362,7 @@ export const PARSERS: readonly Parser[] = [
 
 function signatures(provider: Vendor) {
   const name = provider.text;
-  const [time, key, separator] = HEADERS[provider.name as ListedVendor];
+  const [time, key, separator] = TEST_VENDORS[provider.name as ListedVendor].header;
   const good = `${time}${separator}${key}=${"0".repeat(64)}`;
   const frames = [
     [`${time}${separator}${key}=`, ""],

@@ -14,6 +14,7 @@ import { newId } from "../../src/lib/id.ts";
 import { SecretSealer } from "../../src/lib/seal.ts";
 import { iso } from "../../src/lib/time.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
+import { TEST_SECRETS } from "./vendors/index.ts";
 import { unplain, type Plain } from "./plain.ts";
 import { assertDocumented } from "./openapi.ts";
 
@@ -33,10 +34,9 @@ export interface Reply<T> {
   body: T;
 }
 
-export const SECRET_A = "whsec_test_secret_of_provider_a";
-export const SECRET_B = "pdl_ntfset_test_secret_of_provider_b";
-/** Each has the form of the vendor's own, which the log leaves out. */
-export const TEST_SECRETS: Record<ListedVendor, string> = { provider_a: SECRET_A, provider_b: SECRET_B };
+export { TEST_SECRETS };
+export const SECRET_A = TEST_SECRETS.provider_a;
+export const SECRET_B = TEST_SECRETS.provider_b;
 
 const SECRETS = ["webhook_secret", "webhook_secret_previous", "api_key"] as const;
 
@@ -96,7 +96,7 @@ export async function loseSecrets(program_id: string): Promise<void> {
 }
 
 /** Secrets by the names of their settings. */
-export function webhookSecrets(secrets: Partial<Record<ListedVendor, string>>): ConnectionFields {
+export function webhookSecrets(secrets: Partial<Record<ListedVendor, string | null>>): ConnectionFields {
   return Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [`${name}_webhook_secret`, secret]));
 }
 

@@ -1,29 +1,12 @@
-/** A payment as each listed provider reports it: a new provider does not compile without its own. */
+/** A payment as each listed provider reports it. */
 import type { ListedVendor } from "../../src/providers/registry.ts";
-import { bodyOfA, sessionCompleted } from "./provider-a.ts";
-import { bodyOfB, transactionCompleted } from "./provider-b.ts";
-
-export interface Sale {
-  /** The reference that it carries. */
-  ref: string | null;
-  /** The program that it claims, if its provider's events claim one. */
-  program: string;
-  /** Smallest units, tax included: 100.00 without tax by default. */
-  amount?: number;
-  tax?: number;
-  /** When it was paid: now by default. */
-  at?: Date;
-}
-
-const SALES: Record<ListedVendor, (sale: Required<Sale>) => string> = {
-  provider_a: ({ at, program: _, ...sale }) =>
-    bodyOfA(sessionCompleted({ ...sale, created: Math.floor(at.getTime() / 1_000), email: "buyer@shop.example" })),
-  provider_b: ({ at, ...sale }) => bodyOfB(transactionCompleted({ ...sale, occurred_at: at.toISOString() })),
-};
+import { TEST_VENDORS } from "./vendors/index.ts";
+import type { Sale } from "./vendors/test-vendor.ts";
 
 /** The body of an event that reports the sale, in USD. */
 export function saleAt(provider: ListedVendor, sale: Sale): string {
-  return SALES[provider]({ amount: 10_000, tax: 0, at: new Date(), ...sale });
+  const { bodyOf, sale: report } = TEST_VENDORS[provider];
+  return bodyOf(report({ amount: 10_000, tax: 0, at: new Date(), ...sale }));
 }
 
 /** A sale as the owner's server reports it, and a refund of it. */

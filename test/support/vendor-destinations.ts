@@ -6,7 +6,7 @@
 import endpointTypes from "../../node_modules/stripe/esm/resources/WebhookEndpoints.d.ts?raw";
 import type { DestinationsOf } from "../../src/core/inbound/destination.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
-import { LIST_KEYS, LIST_URLS, NO_FAULT, patience, SANDBOX_URL, type ListFault } from "./event-lists.ts";
+import { LIST_KEYS, LIST_URLS, NO_FAULT, patience, SANDBOX_URL, type ListFault, type Reading } from "./event-lists.ts";
 import { refusalA, refusedByA } from "./vendor-a-requests.ts";
 import { refusalB, refusedByB } from "./vendor-b-requests.ts";
 import { nested, type Reply, type Sent } from "./vendor-requests.ts";
@@ -22,6 +22,27 @@ export interface PlayedDestination {
   traffic_source?: "platform" | "simulation" | "all";
   secret: string;
   api_key: string;
+}
+
+/** What differs between the vendors' destinations: a new provider with destinations does not compile without its own. */
+export const DESTINATIONS: Record<Reading, Differences> = {
+  provider_a: { id_prefix: "we_", test_key: "rk_test_of_a", other_type: "payout.paid", shows_secret: false },
+  provider_b: {
+    id_prefix: "ntfset_",
+    test_key: "pdl_sdbx_apikey_of_b",
+    other_type: "product.created",
+    shows_secret: true,
+  },
+};
+
+interface Differences {
+  id_prefix: string;
+  /** A key of its test mode. */
+  test_key: string;
+  /** A type of events that the service does not ask for. */
+  other_type: string;
+  /** Whether it shows the secret of a destination again after it is made. */
+  shows_secret: boolean;
 }
 
 export interface PlayedCall {

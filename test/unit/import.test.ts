@@ -22,7 +22,7 @@ import {
 import { dataParam, importProduct, IMPORT_PRODUCT_IDS, type ImportProductId } from "../../src/http/import/product.ts";
 import { trimText } from "../../src/domain/invisible.ts";
 import { SLUG_PATTERN } from "../../src/domain/partner.ts";
-import { providerOfCustomer, type ListedVendor } from "../../src/providers/registry.ts";
+import { providerOfCustomer, VENDORS } from "../../src/providers/registry.ts";
 import { ALL_FILLED } from "../support/import-cells.ts";
 
 function matched(kind: ImportKind, product: ImportProductId, ...columns: string[]) {
@@ -35,14 +35,9 @@ function fieldsOf(kind: ImportKind, product: ImportProductId, ...columns: string
   return Object.fromEntries(all.filter(({ field }) => field !== null).map(({ column, field }) => [column, field]));
 }
 
-/** Other products' column for customer ids: a new provider does not compile without its own. */
-const CUSTOMER_COLUMN: Record<ListedVendor, string> = {
-  provider_a: "Stripe Customer ID",
-  provider_b: "Paddle Customer ID",
-};
-
 describe("the columns of a file", () => {
-  it.each(Object.entries(CUSTOMER_COLUMN))("are known by the customer ids of %s", (_, column) => {
+  it.each(VENDORS)("are known by the customer ids of $name", ({ text }) => {
+    const column = `${text} Customer ID`;
     const { columns } = matchColumns("customers", {}, [column, "partner code"], ALL_FILLED);
     expect(columns).toContainEqual({ column, field: "customer_id" });
   });

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import type { Fact, Provider, Vendor, ProviderCustomers, ProviderEvent } from "../../src/providers/provider.ts";
 import { OWNER_PROVIDER, PROVIDERS, VENDORS, orderAndCheck, type ListedVendor } from "../../src/providers/registry.ts";
-import { place } from "../fuzz/places.ts";
+import { place } from "../fuzz/place.ts";
 import { orderPaid, orderRefunded, providerExample } from "../support/example-provider.ts";
-import { EVENTS, IN_TEST_MODE } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 
 /** The example with other customers, or another name. */
 function example(customers: Partial<ProviderCustomers>, name: Vendor["name"] = "provider_example"): Vendor {
@@ -36,11 +36,11 @@ describe("the list of providers", () => {
 
 type Sample = [Vendor, readonly unknown[]];
 const SAMPLES: Sample[] = [
-  ...VENDORS.map((provider): Sample => [provider, EVENTS[provider.name as ListedVendor]]),
+  ...VENDORS.map((provider): Sample => [provider, TEST_VENDORS[provider.name as ListedVendor].samples]),
   [providerExample, [orderPaid({ cents: 100, partner: "jane" }), orderRefunded("ord_1", 100)]],
 ];
 
-/** The reading of the provider's events in `test/support/vendor-events.ts`. */
+/** The reading of the provider's events in `test/support/vendors`. */
 function readOf([provider, samples]: Sample): { body: unknown; event: ProviderEvent }[] {
   return samples.map((sample) => {
     const body: unknown = JSON.parse(JSON.stringify(sample));
@@ -170,12 +170,12 @@ describe.each(VENDORS.map((provider) => [provider.name as ListedVendor, provider
   "what the test mode of %s sends (PAY-19)",
   (name, provider) => {
     it("is seen to be a test, in each type of event, and says what a live one says", () => {
-      for (const sample of EVENTS[name]) {
+      for (const sample of TEST_VENDORS[name].samples) {
         const live = provider.parse(JSON.parse(JSON.stringify(sample)));
-        const test = provider.parse(JSON.parse(JSON.stringify(IN_TEST_MODE[name](sample))));
+        const test = provider.parse(JSON.parse(JSON.stringify(TEST_VENDORS[name].inTestMode(sample))));
         expect(test).toEqual(live.ok ? { ok: true, event: { ...live.event, test: true } } : live);
       }
-      const modes = EVENTS[name].map((sample) => provider.parse(JSON.parse(JSON.stringify(sample))));
+      const modes = TEST_VENDORS[name].samples.map((sample) => provider.parse(JSON.parse(JSON.stringify(sample))));
       expect(modes.some((result) => result.ok && !result.event.test)).toBe(true);
     });
   },

@@ -7,7 +7,7 @@ import type { Fact, PaymentFact } from "../../src/domain/fact.ts";
 import type { ListedVendor } from "../../src/providers/registry.ts";
 import { VENDORS } from "../../src/providers/registry.ts";
 import { oddEventsOf, type OddEvent } from "../support/odd-shapes.ts";
-import { EVENTS, THIN_EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS, thinSamples } from "../support/vendors/index.ts";
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -18,7 +18,7 @@ interface Case extends OddEvent {
 }
 
 function casesOf(vendor: (typeof VENDORS)[number]): Case[] {
-  return EVENTS[vendor.name as ListedVendor].flatMap((event) => {
+  return TEST_VENDORS[vendor.name as ListedVendor].samples.flatMap((event) => {
     const sent = plain(event);
     const read = vendor.parse(sent);
     if (!read.ok) throw new Error("an event that is refused as it is");
@@ -122,7 +122,7 @@ describe.each(VENDORS)("an event of $name with one value of another shape", (ven
 
 describe("an event that only names what it is about, with one value of another shape", () => {
   const thin = VENDORS.flatMap((vendor) =>
-    (THIN_EVENTS[vendor.name as ListedVendor] ?? []).flatMap((event) => {
+    thinSamples(TEST_VENDORS[vendor.name as ListedVendor]).flatMap((event) => {
       const sent = plain(event);
       if (!vendor.thinOf?.(sent)) return [];
       return oddEventsOf(sent).map((odd) => ({ ...odd, vendor }));

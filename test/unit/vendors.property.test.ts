@@ -8,7 +8,7 @@ import { expectLawful, mutate } from "../support/fact-laws.ts";
 import { invoicePaid } from "../support/provider-a.ts";
 import { transactionCompleted } from "../support/provider-b.ts";
 import { signatureOf } from "../support/signed.ts";
-import { EVENTS } from "../support/vendor-events.ts";
+import { TEST_VENDORS } from "../support/vendors/index.ts";
 import { bytesOf } from "../support/vendor.ts";
 
 const pick = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -19,7 +19,7 @@ const money = fc.bigInt({ min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) }).map(N
 
 describe.each(VENDORS)("any input of $name", (vendor) => {
   const name = vendor.name as ListedVendor;
-  const events = fc.constantFrom(...EVENTS[name]);
+  const events = fc.constantFrom(...TEST_VENDORS[name].samples);
   const holds = (numRuns: number, arbitrary: fc.Arbitrary<unknown>, check: (body: unknown) => void) =>
     fc.assert(fc.property(arbitrary, check), { numRuns });
 

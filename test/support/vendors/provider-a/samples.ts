@@ -1,4 +1,6 @@
-/** At least one sample of each event that the providers send, of the fuzz's own program and partner, as plain values. */
+/** At least one sample of each event that provider A sends, of the fuzz's own program and partner. */
+import { place } from "../../../fuzz/place.ts";
+import { couponEvent, discount, discountEventA, promotionCodeEvent } from "../../code-events.ts";
 import {
   chargeCaptured,
   chargeRefunded,
@@ -20,24 +22,9 @@ import {
   subscriptionEventA,
   transferReversed,
   type EventA,
-} from "./provider-a.ts";
-import {
-  adjustmentCreated,
-  adjustmentUpdated,
-  customerEventB,
-  subscriptionCanceled,
-  subscriptionEventB,
-  transactionCompleted,
-  type AdjustmentOverrides,
-  type EventB,
-} from "./provider-b.ts";
-import { couponEvent, discount, discountEventA, discountEventB, promotionCodeEvent } from "./codes.ts";
-import { thinOfA } from "./thin.ts";
-import type { ListedVendor } from "../../src/providers/registry.ts";
-import { place } from "../fuzz/places.ts";
+} from "../../provider-a.ts";
 
 const ref = place("own", "slug");
-const program = place("own", "program");
 const payment_intent = "pi_fuzz";
 const subscription = "sub_fuzz";
 const customer = "cus_fuzz";
@@ -53,7 +40,7 @@ const DISPUTE = [
   ["funds_reinstated", "won"],
 ] as const;
 
-const EVENTS_A: EventA[] = [
+export const SAMPLES_A: readonly EventA[] = [
   sessionCompleted({ ref, amount: 12_000, tax: 2_000, payment_intent, customer }),
   sessionCompleted({ ref, subscription, invoice: "in_fuzz", customer, amount: 5_000 }),
   sessionCompleted({ ref: null, metadata: { service_ref: ref }, amount: 100, currency: "jpy" }),
@@ -115,66 +102,6 @@ const EVENTS_A: EventA[] = [
     amount: 900,
     amount_reversed: 900,
   }),
+  paymentIntentSucceeded({ payment_intent: "pi_order", order_reference: "in_order" }),
+  sessionCompleted({ ref: "x", metadata: { service_ref: "x" }, customer: "cus_1", email: "buyer@shop.example" }),
 ];
-
-const transaction = "txn_fuzz";
-
-const ACTIONS: NonNullable<AdjustmentOverrides["action"]>[] = [
-  ...(["refund", "credit", "credit_reverse", "chargeback", "chargeback_reverse"] as const),
-  ...(["chargeback_warning", "chargeback_warning_reverse"] as const),
-];
-const STATUSES: NonNullable<AdjustmentOverrides["status"]>[] = ["pending_approval", "approved", "rejected", "reversed"];
-
-/** An adjustment of each action in each of its states, whole or partial; its subject is present or absent. */
-const adjustments = ACTIONS.flatMap((action, a) =>
-  STATUSES.map((status, s) => {
-    const make = status === "pending_approval" ? adjustmentCreated : adjustmentUpdated;
-    const type = ["full", "partial", null][(a + s) % 3];
-    return make({ id: `adj_fuzz${a}`, transaction, action, status, amount: 1_200, tax: 200, data: { type } });
-  }),
-);
-
-/** The event as the vendor's simulator sends it. */
-export function simulated(event: EventB): EventB {
-  return { ...event, notification_id: "ntfsimntf_1" };
-}
-
-const EVENTS_B: EventB[] = [
-  transactionCompleted({ id: transaction, ref, program, amount: 9_000, tax: 1_500 }),
-  transactionCompleted({ ref, program, subscription, amount: 2_000 }),
-  transactionCompleted({ ref, program, amount: 100, currency: "KWD" }),
-  adjustmentCreated({ transaction }),
-  adjustmentUpdated({ transaction }),
-  ...adjustments,
-  transactionCompleted({ ref, program, subscription, amount: -4_000, tax: -600 }),
-  ...(["new", "repeated", "old"] as const).map((shape) =>
-    transactionCompleted({ program, subscription, amount: 5_000, tax: 800, credit: 3_300, shape }),
-  ),
-  transactionCompleted({ program, subscription, amount: 5_000, tax: 800, credit: 5_000 }),
-  simulated(transactionCompleted({ id: transaction, ref, program, subscription })),
-  Object.assign(transactionCompleted({ ref, program }), { environment: "sandbox" }),
-  subscriptionEventB("subscription.created", { id: subscription, ref, program }),
-  subscriptionEventB("subscription.updated", { id: subscription, ref, program }),
-  customerEventB({ id: "ctm_fuzz", ref, program }),
-  customerEventB({ id: "ctm_fuzz", ref, program }, "customer.updated"),
-  customerEventB({ id: "ctm_fuzz", ref, program }, "customer.imported"),
-  subscriptionCanceled({ id: subscription, program }),
-  discountEventB({ id: "dsc_fuzz", code: ref }),
-  discountEventB({ id: "dsc_fuzz", code: ref }, "discount.updated"),
-  transactionCompleted({ program, data: { discount_id: "dsc_fuzz" } }),
-  subscriptionEventB("subscription.updated", { id: subscription, program, data: { discount: { id: "dsc_fuzz" } } }),
-];
-
-/** A new provider does not compile without its own. `test/unit/registry.test.ts` has the requirements. */
-export const EVENTS: Record<ListedVendor, readonly object[]> = { provider_a: EVENTS_A, provider_b: EVENTS_B };
-
-/** The same for a vendor that also sends thin events, with and without their snapshot event. */
-export const THIN_EVENTS: Partial<Record<ListedVendor, readonly object[]>> = {
-  provider_a: EVENTS_A.flatMap((event) => [true, false].map((snapshot) => thinOfA(event, { snapshot }))),
-};
-
-/** An event of each as its test mode, sandbox or simulator sends it (PAY-13, PAY-19). */
-export const IN_TEST_MODE: Record<ListedVendor, (event: object) => object> = {
-  provider_a: (event) => ({ ...event, livemode: false }),
-  provider_b: (event) => simulated(event as EventB),
-};

@@ -1,4 +1,4 @@
-/** A word that stands for what only a run knows (`places.ts`). */
+/** A word for a value of the run (`places.ts`). */
 export type Owner = "own" | "other";
 
 export function place(owner: Owner, kind: string): string {

@@ -24,7 +24,7 @@ export interface PlayedDestination {
   api_key: string;
 }
 
-/** What differs between the vendors' destinations: a new provider with destinations does not compile without its own. */
+/** The differences between the vendors' destinations. A new provider with destinations does not compile without its own. */
 export const DESTINATIONS: Record<Reading, Differences> = {
   provider_a: { id_prefix: "we_", test_key: "rk_test_of_a", other_type: "payout.paid", shows_secret: false },
   provider_b: {
@@ -39,7 +39,7 @@ interface Differences {
   id_prefix: string;
   /** A key of its test mode. */
   test_key: string;
-  /** A type of events that the service does not ask for. */
+  /** A type of events that is not selected. */
   other_type: string;
   /** Whether it shows the secret of a destination again after it is made. */
   shows_secret: boolean;

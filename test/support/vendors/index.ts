@@ -11,7 +11,7 @@ export const TEST_SECRETS = Object.fromEntries(
   Object.entries(TEST_VENDORS).map(([name, { secret }]) => [name, secret]),
 ) as Record<ListedVendor, string>;
 
-/** The samples as thin events, with and without their full event; none if the vendor has no thin events. */
+/** The samples as thin events, with and without their full event; empty if the vendor has only full events. */
 export function thinSamples({ thinOf, samples }: TestVendor): object[] {
   return thinOf ? samples.flatMap((event) => [true, false].map((snapshot) => thinOf(event, snapshot))) : [];
 }

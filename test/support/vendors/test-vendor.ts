@@ -1,4 +1,4 @@
-/** What the tests know of a payment provider. `index.ts` has one for each that the list of `src/providers` has. */
+/** A payment provider for the tests, in one record. `index.ts` has one for each provider of `src/providers/list.ts`. */
 import type { Chance } from "../../../src/dev/chance.ts";
 import type { Adjustment, Said } from "../../simulate/model-facts.ts";
 import type { Sold } from "../../simulate/sold.ts";
@@ -12,14 +12,14 @@ export interface TestVendor {
   secret: string;
   /** The signature header of these bytes at a time in seconds. */
   sign: (body: string | Uint8Array, secret: string, at: number) => Promise<string>;
-  /** The signature header's time, the name of a signature in it, and what separates the two. */
+  /** The parts of the signature header: its time, the name of a signature, the separator. */
   header: readonly [time: string, name: string, separator: string];
   /** The field with an event's id. */
   id_field: string;
   bodyOf: (event: object) => string;
   /** The event as the vendor's test mode, sandbox or simulator sends it (PAY-13, PAY-19). */
   inTestMode: (event: object) => object;
-  /** The thin event of the same occurrence, which names the full one if `snapshot`; null if the vendor has none. */
+  /** The thin event of the same occurrence, which names the full one if `snapshot`. Null if the vendor has only full events. */
   thinOf: ((event: object, snapshot: boolean) => object) | null;
   /** A sample of each event that it sends, of the fuzz's program and partner. `registry.test.ts` has the requirements. */
   samples: readonly object[];
@@ -29,10 +29,10 @@ export interface TestVendor {
   purchase: (sale: Bought, chance: Chance) => Purchase;
   /** A customer's events in order: the name of each, and the most rows that it may write. */
   story: (ref: string, now: () => number) => readonly [what: string, event: object, rows_written: number][];
-  /** What a grown program has many times: `name` is in the customers' addresses. */
+  /** The events that a grown program repeats; `name` is in the customers' addresses. */
   history: (ref: string, program: string, name: string) => readonly object[];
   codes: VendorCodes;
-  /** How many of 20 customers of the simulation buy from it, and what reports their purchases. */
+  /** The number of customers, of 20 in the simulation, who buy from it; `reporter` reports their purchases. */
   share: number;
   reporter: (outbox: Outbox) => Reporter;
   /** The currencies of the stories' customers; one that is named twice is as frequent. */
@@ -75,7 +75,7 @@ export interface Purchase {
 }
 
 export interface VendorCodes {
-  /** The vendor's ids of a code: its own, and of what it belongs to. */
+  /** The vendor's ids of a code: its own and its coupon's. */
   idsOf: (code: string) => { id: string };
   /** The report of a code that was created at a time in seconds. */
   created: (code: string, at: number) => object;

@@ -1,4 +1,4 @@
-/** Provider A's reports of what its customers do in the simulation. */
+/** Provider A's reports of its customers' actions in the simulation. */
 import type { Chance } from "../../../../src/dev/chance.ts";
 import type { Said } from "../../../simulate/model-facts.ts";
 import type { Sold } from "../../../simulate/sold.ts";
@@ -77,7 +77,7 @@ export class ReporterA implements Reporter {
       invoice: subscription === null ? null : sold.key,
       payment_status: paid ? "paid" : "unpaid",
     });
-    this.#tell(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
   }
 
   /** The ways of payment, independent of the partner. */
@@ -86,7 +86,7 @@ export class ReporterA implements Reporter {
     const stamp = this.#stamp();
     const { customer, email, gross: amount, currency, payment_intent, charge } = sold;
     const event = paymentIntentSucceeded({ ...stamp, customer, email, amount, currency, payment_intent, charge });
-    this.#tell(sold, event, { source: "intent", paid: true, ref: null, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "intent", paid: true, ref: null, at: stamp.created * 1_000 });
   }
 
   #invoice(sold: Sold, ref: string | null, ago = 0): void {
@@ -102,7 +102,7 @@ export class ReporterA implements Reporter {
       ...line,
       ...{ id: `il_${id}_${i}`, amount, price: { object: "price", id: price, product, nickname: null } },
     }));
-    this.#tell(sold, event, { source: "invoice", paid: true, ref, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "invoice", paid: true, ref, at: stamp.created * 1_000 });
   }
 
   giveBack(chance: Chance, sold: Sold): string {
@@ -132,7 +132,7 @@ export class ReporterA implements Reporter {
     return `a dispute about ${sold.dispute.amount} of ${sold.key}: ${how}`;
   }
 
-  #tell(sold: Sold, event: EventA, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(sold: Sold, event: EventA, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
     this.#outbox.report(sold, { id: event.id, text: `${event.type} of ${sold.key}`, body: bodyOfA(event) }, said);
   }
 

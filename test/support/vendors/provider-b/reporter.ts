@@ -1,4 +1,4 @@
-/** Provider B's reports of what its customers do in the simulation. */
+/** Provider B's reports of its customers' actions in the simulation. */
 import type { Chance } from "../../../../src/dev/chance.ts";
 import type { Said } from "../../../simulate/model-facts.ts";
 import type { Sold } from "../../../simulate/sold.ts";
@@ -50,7 +50,7 @@ export class ReporterB implements Reporter {
       const of = { product: { ...line!.product, id: product }, price_id: price };
       return { ...line, id: `txnitm_${id}_${i}`, ...of, totals, unit_totals: totals };
     });
-    this.#tell(sold, event, { source: "transaction", paid: true, ref, at: Date.parse(stamp.occurred_at) });
+    this.#report(sold, event, { source: "transaction", paid: true, ref, at: Date.parse(stamp.occurred_at) });
   }
 
   giveBack(chance: Chance, sold: Sold): string {
@@ -97,7 +97,7 @@ export class ReporterB implements Reporter {
     return `a ${what} of ${amount} on ${sold.key} is ${status}`;
   }
 
-  #tell(sold: Sold, event: EventB, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(sold: Sold, event: EventB, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
     const text = `${event.event_type} of ${sold.key}`;
     this.#outbox.report(sold, { id: event.event_id, text, body: bodyOfB(event) }, said);
   }

@@ -49,6 +49,7 @@ it("approving the ticked ones asks first if some are on hold (COM-6)", async () 
   const asked = await owner.post(`${AT}/bulk`, { ids, status: "approved", back: "" });
   expect(asked.status).toBe(200);
   expect(textOf(asked.body)).toContain(`2 of 3 commissions are held, the last until ${dayOf(LATER)}`);
+  expect(textOf(asked.body)).toContain("Together 30.00 USD");
   expect(await statuses()).toEqual(["pending", "pending", "pending"]);
   const sent = Object.fromEntries<Fields[string]>(sentOf(asked.body));
   expect((await owner.post(`${AT}/bulk`, sent)).status).toBe(303);

@@ -91,6 +91,30 @@ describe("flagged commissions", () => {
   });
 });
 
+describe("a decision on a page that was opened earlier (PAGE-40)", () => {
+  it("is refused for a commission that has changed since, whichever button sends it", async () => {
+    const { month, boss, partner_id } = await newMonth();
+    const rows = await makeCommissions(month, partner_id, [{ status: "pending" }, { status: "pending" }]);
+    const [changed, other] = rows.map(({ id }) => id);
+    const list = formOf((await boss.get(AT)).body, /bulk$/).fields;
+    const page = formOf((await boss.get(`${AT}/${changed}`)).body, new RegExp(`${changed}$`)).fields;
+    await month.api("PATCH", `/api/v1/commissions/${changed}`, { status: "approved" });
+    const refused = [
+      await boss.post(`${AT}/${changed}`, { ...list, status: "rejected" }),
+      await boss.post(`${AT}/${changed}`, { ...page, status: "rejected" }),
+      await boss.post(`${AT}/bulk`, { ...list, ids: [changed!, other!], status: "rejected" }),
+    ];
+    for (const { status, body } of refused) {
+      const text = "The commission has changed in the meantime: it is now approved.";
+      expect([status, textOf(body)]).toEqual([422, expect.stringContaining(text)]);
+    }
+    expect(await statuses(month)).toEqual(["approved", "rejected"]);
+    const again = formOf((await boss.get(AT)).body, /bulk$/).fields;
+    expect((await boss.post(`${AT}/bulk`, { ...again, ids: [changed!], status: "rejected" })).status).toBe(303);
+    expect(await statuses(month)).toEqual(["rejected", "rejected"]);
+  });
+});
+
 describe("all that match (PAGE-7)", () => {
   it("are approved over all pages after a page that says how many, how much, and what is left out", async () => {
     const { month, boss, partner_id } = await newMonth();

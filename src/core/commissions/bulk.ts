@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { isOneOf, literal } from "../../db/client.ts";
-import { amount, flag, nullable, selectRows, text, whole } from "../../db/rows.ts";
+import { amount, flag, nullable, selectRows, text, whole, type Columns } from "../../db/rows.ts";
 import { commissions } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
 import { checkChange, favorsPartner } from "../../domain/commission-change.ts";
@@ -18,6 +18,7 @@ import { recordDecisions, unsettleDifferences } from "../ledger/decisions.ts";
 import { commissionChanged, type ChangedCommission } from "../ledger/plan.ts";
 import { MAX_INLINE, throwFailure, settleEach, type Tried } from "../ledger/settle.ts";
 import {
+  hasChanged,
   haveIds,
   changeCommission,
   statusConflict,
@@ -54,7 +55,8 @@ export interface BulkReport {
 }
 
 /**
- * Moves commissions individually: a refusal of one does not affect the others. It makes one read and one commit for any
+ * Moves commissions individually: a refusal of one does not affect the others. One that has changed since
+ * `unchanged_since`, when a person saw it, is refused. It makes one read and one commit for any
  * number of them, repeated only if others change the same rows in between. It answers once the dependent differences
  * are settled (COM-8): if settling fails, it throws, but the changes are stored.
  */
@@ -62,8 +64,9 @@ export async function updateCommissions(
   caller: Caller,
   ids: readonly string[],
   change: BulkChange,
+  unchanged_since?: string,
 ): Promise<BulkResult[]> {
-  const options = { isWhole: true, unchanged_since: undefined, most: MAX_INLINE };
+  const options = { isWhole: true, unchanged_since, most: MAX_INLINE };
   const { results, failure } = await moveChosen(caller, ids, change, options);
   throwFailure(failure);
   return results;
@@ -99,7 +102,7 @@ async function moveChosen(
       });
       if (!before) return refused("No such commission.", "not_found");
       const isSeen = before.status === (seen.get(id) ?? before.status);
-      if (!isSeen || before.updated_at > (unchanged_since ?? before.updated_at)) {
+      if (!isSeen || hasChanged(before, unchanged_since)) {
         return refused(statusConflict(before).message);
       }
       seen.set(id, before.status);
@@ -203,45 +206,49 @@ export async function previewMatching(
   { status }: Pick<BulkChange, "status">,
   unchanged_since?: string,
 ): Promise<{ matched: number; groups: BulkGroup[] }> {
-  const [rows] = await ctx.read(
-    selectRows(
-      ctx.db,
-      MATCHING,
-      sql`
-      select currency, flagged, ${movable(match, status, unchanged_since)} as movable, count(*) as count,
-        sum(amount_cents) as amount_cents, min(amount_cents) as least_cents,
-        coalesce(sum(hold_until > ${iso(ctx.now)}), 0) as held, max(hold_until) as held_until
-      from ${commissions} where ${matchCommissions(ctx, match)} group by 1, 2, 3`,
-    ),
-  );
-  return {
-    matched: rows.reduce((sum, { count }) => sum + count, 0),
-    groups: rows
-      .filter((row) => row.movable === 1)
-      .map(({ flagged, movable: _, ...row }) => ({ ...row, flagged: flagged === 1 })),
-  };
+  const isMovable = movable(match, status, unchanged_since);
+  const [rows] = await ctx.read(selectGroups(ctx, matchCommissions(ctx, match), isMovable));
+  return { matched: rows.reduce((sum, { count }) => sum + count, 0), groups: movableGroups(rows) };
 }
 
-const MATCHING = {
+interface Group extends Omit<BulkGroup, "flagged"> {
+  flagged: 0 | 1;
+  movable: 0 | 1;
+}
+
+const GROUP: Columns<Group> = {
   ...{ currency: text, flagged: flag, movable: flag, count: whole, amount_cents: amount, least_cents: amount },
   ...{ held: whole, held_until: nullable(text) },
 };
 
-/** Counts the commissions on hold among these, with the end of the last hold (COM-6). */
-export async function readHeld(
+/** The same for chosen commissions. */
+export async function previewChosen(
   ctx: Reader,
   ids: readonly string[],
-): Promise<{ held: number; held_until: string | null }> {
-  const [[found]] = await ctx.read(
-    selectRows(
-      ctx.db,
-      { held: whole, held_until: nullable(text) },
-      sql`select count(*) as held, max(hold_until) as held_until from ${commissions}
-        where ${isOneOf(sql`id`, ids)} and ${alsoOfProgram(ctx, commissions.program_id)}
-          and ${movable({}, "approved", undefined)} and hold_until > ${iso(ctx.now)}`,
-    ),
+  { status }: Pick<BulkChange, "status">,
+): Promise<BulkGroup[]> {
+  const areChosen = sql`${isOneOf(sql`id`, ids)} and ${alsoOfProgram(ctx, commissions.program_id)}`;
+  const [rows] = await ctx.read(selectGroups(ctx, areChosen, movable({}, status, undefined)));
+  return movableGroups(rows);
+}
+
+function movableGroups(rows: readonly Group[]): BulkGroup[] {
+  return rows
+    .filter((row) => row.movable === 1)
+    .map(({ flagged, movable: _, ...row }) => ({ ...row, flagged: flagged === 1 }));
+}
+
+/** Selects groups of commissions, with whether they are movable. */
+function selectGroups(ctx: Reader, where: SQL | undefined, isMovable: SQL) {
+  return selectRows(
+    ctx.db,
+    GROUP,
+    sql`
+      select currency, flagged, ${isMovable} as movable, count(*) as count,
+        sum(amount_cents) as amount_cents, min(amount_cents) as least_cents,
+        coalesce(sum(hold_until > ${iso(ctx.now)}), 0) as held, max(hold_until) as held_until
+      from ${commissions} where ${where} group by 1, 2, 3`,
   );
-  return found!;
 }
 
 /** The oldest of the remaining ones: fewer than `most` are the last of them. */

@@ -97,12 +97,17 @@ export async function getCommission(caller: Caller, id: string): Promise<Commiss
 
 /**
  * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, because the state it
- * was decided on has changed. A change without effect does not write. It answers once the dependent differences are
+ * was decided on has changed; so is a decision if the commission has changed since `unchanged_since`. A change without effect does not write. It answers once the dependent differences are
  * settled (COM-8): if settling fails, it throws, but the change is stored.
  * @throws `forbidden` for a key that may not make the change (ACCESS-13); `invalid_transition` for an illegal move, or
  * while a payout holds the commission (COM-1, COM-2).
  */
-export async function updateCommission(caller: Caller, id: string, change: CommissionChange): Promise<CommissionView> {
+export async function updateCommission(
+  caller: Caller,
+  id: string,
+  change: CommissionChange,
+  unchanged_since?: string,
+): Promise<CommissionView> {
   let seen: CommissionStatus | undefined;
   const { ctx, after, unsettled } = await untilWon(async () => {
     const {
@@ -113,7 +118,8 @@ export async function updateCommission(caller: Caller, id: string, change: Commi
     requireForChange(ctx, before, change);
     if (!before) throw notFound("commission");
     seen ??= before.status;
-    if (change.status !== undefined && before.status !== seen) throw statusConflict(before);
+    const isStale = before.status !== seen || hasChanged(before, unchanged_since);
+    if (change.status !== undefined && isStale) throw statusConflict(before);
     const checked = checkChange(before, change, nextStamp(before.updated_at, ctx.now));
     if (!checked.ok) throw new AppError("invalid_transition", checked.message);
     if (Object.keys(checked.changes).length === 0) return { ctx, after: before, unsettled: [] };
@@ -255,7 +261,12 @@ export function changeCommission(
 }
 
 export function statusConflict(now: { status: CommissionStatus }): AppError {
-  return new AppError("invalid_transition", `The commission is now ${now.status}.`);
+  return new AppError("invalid_transition", `The commission has changed in the meantime: it is now ${now.status}.`);
+}
+
+/** Whether a commission differs from the one that a person saw at a time; false if nobody says when. */
+export function hasChanged({ updated_at }: Pick<Commission, "updated_at">, since: string | undefined): boolean {
+  return since !== undefined && updated_at > since;
 }
 
 function owned(ctx: Reader, id: string) {

@@ -2,8 +2,8 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import type { Child } from "../../../jsx.ts";
 import {
+  previewChosen,
   previewMatching,
-  readHeld,
   updateCommissions,
   updateMatching,
   type BulkGroup,
@@ -51,10 +51,13 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
   }
   const { ids = [], ...change } = parsed.value;
   if (change.status === "approved" && !fields.has("held_seen")) {
-    const { held, held_until } = await readHeld(c.var.ctx, ids);
-    if (held_until !== null) return heldPage(c, { back, ids, held, held_until, fields });
+    const groups = (await previewChosen(c.var.ctx, ids, change)).filter(
+      ({ flagged }) => change.include_flagged || !flagged,
+    );
+    if (groups.some(({ held }) => held > 0)) return heldPage(c, { back, ids, groups, fields });
   }
-  const results = await updateCommissions(c.var.ctx, ids, change);
+  const seen_at = fields.text("seen_at") || undefined;
+  const results = await updateCommissions(c.var.ctx, ids, change, seen_at);
   const refused = results.flatMap((result) => (result.ok ? [] : [result]));
   const flagged = refused.filter(({ error }) => error.code === "flagged").map(({ id }) => id);
   const done = results.length - refused.length;
@@ -63,34 +66,39 @@ export const commissionsChosen = new Hono<PageEnv>().post("/", async (c) => {
     return problemPage(c, back, [`${plural(done, "commission")} ${status}; not these:`, ...lines]);
   }
   if (flagged.length === 0) return c.redirect(`${back}&bulk=${change.status}&count=${done}`, 303);
-  return leftOutPage(c, { back, done, status, reason, flagged });
+  return leftOutPage(c, { back, done, status, reason, flagged, seen_at });
 });
 
 interface Held {
   back: string;
   ids: string[];
-  held: number;
-  held_until: string;
+  /** Those that would be approved. */
+  groups: BulkGroup[];
   fields: FormFields;
 }
 
 /** Asks before ticked commissions on hold are approved (COM-6). */
-function heldPage(c: Context<PageEnv>, { back, ids, held, held_until, fields }: Held) {
+function heldPage(c: Context<PageEnv>, { back, ids, groups, fields }: Held) {
+  const held = heldOf(groups);
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
   const title = "Approve before the hold ends?";
   return framed(
     c,
     { title, at: AT, head: { back: { href: back, label: "Back to the commissions" } } },
     <Form action={`${AT}/bulk`} class="card stack form-narrow">
       <p>
-        {countText(held)} of {plural(ids.length, "commission")} {held === 1 ? "is" : "are"}{" "}
-        <HeldText held={held} until={held_until} />
+        {countText(held.count)} of {plural(count, "commission")} {held.count === 1 ? "is" : "are"}{" "}
+        <HeldText held={held} />
       </p>
-      <Hidden values={{ back: fields.text("back"), status: "approved", held_seen: "yes" }} />
+      <Facts rows={[["Together", <Sums of={sumUp(groups, c.var.session.program)} />]]} />
+      <Hidden
+        values={{ back: fields.text("back"), seen_at: fields.text("seen_at"), status: "approved", held_seen: "yes" }}
+      />
       {fields.isTicked("include_flagged") ? <input type="hidden" name="include_flagged" value="yes" /> : null}
       {ids.map((id) => (
         <input type="hidden" name="ids" value={id} />
       ))}
-      <Actions submit={`Approve ${plural(ids.length, "commission")}`} cancel={{ href: back, label: "Back" }} />
+      <Actions submit={`Approve ${plural(count, "commission")}`} cancel={{ href: back, label: "Back" }} />
     </Form>,
   );
 }
@@ -102,10 +110,11 @@ interface LeftOut {
   reason: string | null;
   /** The ids of flagged commissions. */
   flagged: string[];
+  seen_at: string | undefined;
 }
 
 /** Lists the flagged commissions among the ticked ones, with the button to change them anyway. */
-function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged }: LeftOut) {
+function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged, seen_at }: LeftOut) {
   const verb = status === MOVES.reject.status ? "Reject" : "Approve";
   return framed(
     c,
@@ -136,6 +145,7 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged 
           <input type="hidden" name="back" value={back.slice(back.indexOf("?") + 1)} />
           <input type="hidden" name="status" value={status} />
           {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+          {seen_at === undefined ? null : <input type="hidden" name="seen_at" value={seen_at} />}
           <input type="hidden" name="include_flagged" value="yes" />
           {flagged.map((id) => (
             <input type="hidden" name="ids" value={id} />
@@ -294,24 +304,29 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
 
 /** The number of commissions that are approved before their hold ends (COM-6). */
 function heldFact(groups: readonly Pick<BulkGroup, "held" | "held_until">[]): [string, Child] | null {
-  const held = groups.reduce((sum, group) => sum + group.held, 0);
-  if (held === 0) return null;
-  const until = groups
-    .map(({ held_until }) => held_until ?? "")
-    .toSorted()
-    .at(-1)!;
+  const held = heldOf(groups);
+  if (held.count === 0) return null;
   return [
     "On hold",
     <>
-      {plural(held, "commission")}, <HeldText held={held} until={until} />
+      {plural(held.count, "commission")}, <HeldText held={held} />
     </>,
   ];
 }
 
-function HeldText({ held, until }: { held: number; until: string }) {
+/** The number of commissions on hold, and the end of the last hold. */
+function heldOf(groups: readonly Pick<BulkGroup, "held" | "held_until">[]): { count: number; until: string } {
+  const until = groups
+    .map(({ held_until }) => held_until ?? "")
+    .toSorted()
+    .at(-1)!;
+  return { count: groups.reduce((sum, { held }) => sum + held, 0), until };
+}
+
+function HeldText({ held: { count, until } }: { held: { count: number; until: string } }) {
   return (
     <>
-      {held === 1 ? "held until" : "held, the last until"} <When at={until} only="day" />
+      {count === 1 ? "held until" : "held, the last until"} <When at={until} only="day" />
     </>
   );
 }

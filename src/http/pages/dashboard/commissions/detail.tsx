@@ -2,7 +2,7 @@ import { canBecome } from "../../../../domain/commission.ts";
 import type { Commission } from "../../../../core/kernel/rows.ts";
 import type { CommissionDetail } from "../../../../core/commissions/detail.ts";
 import { PageHead } from "../../layout.tsx";
-import { ActionButton, Field, Form } from "../../parts/form.tsx";
+import { ActionButton, Field, Form, Hidden } from "../../parts/form.tsx";
 import { Badge, capitalized, Flag, Money, providerText, When } from "../../parts/figures.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { partnerText } from "../../parts/partner.tsx";
@@ -37,7 +37,7 @@ export function CommissionDetail({
         lede={whyText(commission, payment)}
         actions={
           <IfMay right="money">
-            <StatusActions story={story} />
+            <StatusActions story={story} now={now} />
           </IfMay>
         }
       />
@@ -107,22 +107,27 @@ function HeldNotice({ story: { commission, payout }, now }: { story: CommissionD
   );
 }
 
-function StatusActions({ story: { commission, payout } }: { story: CommissionDetail }) {
+function StatusActions({ story: { commission, payout }, now }: { story: CommissionDetail; now: string }) {
   const { id, status } = commission;
   if (payout !== null) return null;
   return (
     <>
       {canBecome(status, "approved") ? (
-        <ActionButton action={`${AT}/${id}`} values={{ status: "approved" }} label="Approve" kind="primary" />
+        <ActionButton
+          action={`${AT}/${id}`}
+          values={{ status: "approved", seen_at: now }}
+          label="Approve"
+          kind="primary"
+        />
       ) : null}
       {canBecome(status, "pending") ? (
-        <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Review again" />
+        <ActionButton action={`${AT}/${id}`} values={{ status: "pending", seen_at: now }} label="Review again" />
       ) : null}
       {canBecome(status, "rejected") ? (
         <details class="drop">
           <summary class="button danger">Reject</summary>
           <Form action={`${AT}/${id}`} class="drop-body stack">
-            <input type="hidden" name="status" value="rejected" />
+            <Hidden values={{ status: "rejected", seen_at: now }} />
             <Field name="reason" label="Reason" maxlength={500} hint="The partner sees this." />
             <button type="submit" class="danger">
               Reject this commission

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { readHeld, updateCommissions } from "../../../../core/commissions/bulk.ts";
+import { previewChosen, updateCommissions } from "../../../../core/commissions/bulk.ts";
 import { updateCommission } from "../../../../core/commissions/commissions.ts";
 import { readCommissionDetail } from "../../../../core/commissions/detail.ts";
 import type { ProgramCtx } from "../../../../core/kernel/context.ts";
@@ -11,7 +11,7 @@ import type { PageEnv } from "../../../session.ts";
 import { type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
 import { ListTable, titleOf, type Names } from "../../list.tsx";
-import { ActionButton, Checkbox, EnterButton, Form } from "../../parts/form.tsx";
+import { ActionButton, Checkbox, EnterButton, Form, Hidden } from "../../parts/form.tsx";
 import { timeText, usePageZone } from "../../locale.ts";
 import { countText, moneyText, plural } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
@@ -71,7 +71,7 @@ export const commissions = listPage(COMMISSION_LIST, {
         <IfMay right="money">
           <EnterButton />
         </IfMay>
-        <input type="hidden" name="back" value={new URLSearchParams(shown.query).toString()} />
+        <Hidden values={{ back: new URLSearchParams(shown.query).toString(), seen_at: iso(c.var.now) }} />
         <ListTable
           {...{ list: COMMISSION_LIST, shown, path: AT }}
           pick={(row) => <Choose row={row} />}
@@ -105,7 +105,9 @@ export const commissions = listPage(COMMISSION_LIST, {
           : { reason: fields.text("reason") }),
       }),
       verb: async (value, fields) => {
-        await (fields.has("back") ? decideInRow(c.var.ctx, id, value) : updateCommission(c.var.ctx, id, value));
+        const seen_at = fields.text("seen_at") || undefined;
+        if (fields.has("back")) await decideInRow(c.var.ctx, id, value, seen_at);
+        else await updateCommission(c.var.ctx, id, value, seen_at);
         const done = value.status ?? (value.flagged ? "flagged" : "unflagged");
         return fields.has("back")
           ? addressWithNote(AT, done, fields.text("back"))
@@ -118,11 +120,16 @@ export const commissions = listPage(COMMISSION_LIST, {
 type CommissionPatch = Parameters<typeof updateCommission>[2];
 
 /** Decides as a row of the list offered it: a commission that was flagged or put on hold since is for its page. */
-async function decideInRow(ctx: ProgramCtx, id: string, { status, reason }: CommissionPatch): Promise<void> {
+async function decideInRow(
+  ctx: ProgramCtx,
+  id: string,
+  { status, reason }: CommissionPatch,
+  seen_at: string | undefined,
+): Promise<void> {
   if (status === undefined) throw invalidField("status", "Press the button of your decision.");
-  const isHeld = status === "approved" && (await readHeld(ctx, [id])).held > 0;
+  const isHeld = status === "approved" && (await previewChosen(ctx, [id], { status })).some(({ held }) => held > 0);
   if (isHeld) throw new AppError("invalid_transition", "It is on hold by now. Nothing was changed: decide here.");
-  const [result] = await updateCommissions(ctx, [id], { status, reason });
+  const [result] = await updateCommissions(ctx, [id], { status, reason }, seen_at);
   if (result?.ok) return;
   const { code, message } = result!.error;
   if (code === "not_found") throw notFound("commission");
@@ -240,7 +247,11 @@ async function detailPage(c: Context<PageEnv>, id: string, problems?: Problems) 
     {
       ...{ title: "Commission", at: AT, problems, done: FLASH.commissions, notice: <Refused problems={problems} /> },
       undo: isUndone ? (
-        <ActionButton action={`${AT}/${id}`} values={{ status: "pending" }} label="Undo: review again" />
+        <ActionButton
+          action={`${AT}/${id}`}
+          values={{ status: "pending", seen_at: iso(c.var.now) }}
+          label="Undo: review again"
+        />
       ) : null,
     },
     <CommissionDetail story={story} time_zone={c.var.session.program.time_zone} now={iso(c.var.now)} />,

@@ -264,7 +264,7 @@ export function statusConflict(now: { status: CommissionStatus }): AppError {
   return new AppError("invalid_transition", `The commission has changed in the meantime: it is now ${now.status}.`);
 }
 
-/** Whether a commission differs from the one that a person saw at a time; false if nobody says when. */
+/** Whether a commission changed after a time; false without a time. */
 export function hasChanged({ updated_at }: Pick<Commission, "updated_at">, since: string | undefined): boolean {
   return since !== undefined && updated_at > since;
 }

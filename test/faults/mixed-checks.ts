@@ -315,6 +315,9 @@ export function checkCounters({ database }: Scene): void {
   lists.push(
     "select program_id, 'leads', ifnull(outcome, ''), count(*) from payments where event = 'lead_created' group by 1, 2, 3",
   );
+  lists.push(
+    "select program_id, 'partner_groups', group_id, count(*) from partners where group_id is not null group by 1, 2, 3",
+  );
   differs(
     "list_counts",
     "select program_id, list, state, count from list_counts where count <> 0",

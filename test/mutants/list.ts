@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     "core/commissions/bulk.ts",
     ["before.flagged && !change.include_flagged", "false", "integration/commissions-bulk"],
     ["matched - eligible", "0", "integration/commissions-matching"],
-    ["before.updated_at > (unchanged_since ?? before.updated_at)", "false", "integration/commissions-matching"],
+    ["hasChanged(before, unchanged_since)", "false", "integration/commissions-matching"],
   ),
   ...mutants("core/partners/partners.ts", ["(input[field] ?? null) !== null", "false", "integration/scopes"]),
   ...mutants(

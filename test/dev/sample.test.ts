@@ -9,6 +9,7 @@ import { freePort } from "../../src/dev/local-service.ts";
 import { boundDatabases, openFile } from "../../src/dev/migrate.ts";
 import { operatorAt } from "../../src/dev/welcome.ts";
 import { runScript, type Running } from "./process.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 
 const START = "src/dev/start.ts";
 const REMOVE = "src/dev/sample/remove.ts";
@@ -194,7 +195,7 @@ describe("the sample data", () => {
     assert.equal(await refused.ended, 1);
     assert.equal(
       refused.printed.err,
-      "The program also has 2 partners and 5 payments that are not sample data.\n" +
+      `The program also has 2 partners and ${2 * VENDOR_NAMES.length + 1} payments that are not sample data.\n` +
         "To remove everything: npm run sample:remove -- --all\n",
     );
     assert.ok((await total("/partners")) > 20);

@@ -122,7 +122,8 @@ describe.each(NAMES)("the destination of the webhooks of %s", (provider) => {
     const { headers } = await owner.post(`/dashboard/integration/${provider}/destination`, {});
     const page = textOf((await owner.get(headers.get("location")!)).body);
     expect(page).toContain("This account sends the same events to another program here.");
-    const what = vendorNamed(provider)!.claims_programs ? "to one address only" : "an account of its own";
+    const { claims_programs, text } = vendorNamed(provider)!;
+    const what = claims_programs ? `Let ${text} send to one address only` : `an account of its own at ${text}`;
     expect(page.split(what)).toHaveLength(3);
   });
 

@@ -10,6 +10,7 @@ import { rollUpClicks } from "../../src/core/clicks/roll-up.ts";
 import { openMailer } from "../../src/core/mails/plan.ts";
 import security from "../../src/docs/security.md?raw";
 import { HOUR, utcDay } from "../../src/lib/time.ts";
+import { VENDOR_NAMES } from "../../src/providers/registry.ts";
 import { stampOf } from "../support/applications.ts";
 import { recorded, visit } from "../support/clicks.ts";
 import { serveAll } from "../support/jobs.ts";
@@ -187,8 +188,7 @@ describe("the table of what strangers can store", () => {
 const OPEN: Record<string, string> = {
   "OPTIONS /click": "nothing: it names the methods",
   "POST /click": "clicks",
-  "POST /webhooks/provider_a": "refused webhooks",
-  "POST /webhooks/provider_b": "refused webhooks",
+  ...Object.fromEntries(VENDOR_NAMES.map((name) => [`POST /webhooks/${name}`, "refused webhooks"])),
   "POST /sign-in/passkey": "nothing without a passkey of a member",
   "POST /sign-in": "sign-in links",
   "POST /sign-in/confirm": "sign-in links",

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { OF_SOME } from "./provider-texts.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -153,7 +154,11 @@ describe("a provider", () => {
 
   it("has makers of its events and tests of its own", () => {
     for (const name of folders) {
-      assert.ok(existsSync(`${ROOT}test/support/${name}.ts`), `test/support/${name}.ts`);
+      const makers = [`test/support/${name}.ts`, `test/support/vendors/${name}/index.ts`];
+      assert.ok(
+        makers.some((file) => existsSync(`${ROOT}${file}`)),
+        makers.join(" or "),
+      );
       assert.ok(globSync(`test/unit/${name}*.test.ts`, { cwd: ROOT }).length > 0, `test/unit/${name}.test.ts`);
     }
   });
@@ -188,7 +193,7 @@ const NAMES = new Map(
       [...text.matchAll(/\["([a-z_]+(?:\.[a-z_]+)+)", /g)].map(([, type]) => type!),
     );
     const people = textsOf(name).flatMap((text) =>
-      [...text.matchAll(/^  text: "([A-Z]\w+)",$/gm)].map(([, own]) => own!),
+      [...text.matchAll(/^  text: "([A-Z][\w ]+)",$/gm)].map(([, own]) => own!),
     );
     return [name, [isWord(name) ? `provider ${name}` : name, ...people, ...types]];
   }),
@@ -250,113 +255,8 @@ describe("a text that names two vendors", () => {
 /** The folders one of whose files has this text. */
 const having = (part: string) => folders.filter((name) => textsOf(name).some((text) => text.includes(part)));
 
-/** By vendor folder: true, or the reason why the texts are about others. */
-type Answers = Readonly<Record<string, string | true>>;
-
-/**
- * Texts, by their beginnings, that apply to some providers only: to those whose folder has the required part, or to
- * those with an answer here. An example or a table of all applies to any. A new folder does not have answers: each is
- * given with its reason.
- */
-const OF_SOME: { why: string; of: readonly string[] | Answers | "any"; texts: string[] }[] = [
-  {
-    why: "payouts are transfers through it",
-    of: having("connect: "),
-    texts: [
-      "architecture.md: | transfer, attempt",
-      "comparison.md: | payouts  ",
-      ...["| `transfer`"].map((text) => `deploy.md: ${text}`),
-      "migrate.md: - The payout method is read in",
-      "operate.md: - Payouts.",
-      ...[
-        ...["| `provider_a_api_key`", "| `provider_a` ", "To connect an account", "| through Stripe"],
-        "If the account was closed or rejected",
-        ...["Stripe makes these transfers only where ", "- `failure_code` `balance_insufficient`:"],
-        ...["Stripe moves whole units of ISK and UGX ", "Where the program is `live_only`, a Stri"],
-        "A Stripe transfer that you reverse in fu",
-      ].map((text) => `payouts.md: ${text}`),
-      "security.md: | money",
-      ...["PART-9", "OUT-6", "OUT-15", "OUT-21", "OUT-23", "OUT-40"].map((rule) => `specification.md: - ${rule} `),
-    ],
-  },
-  {
-    why: "its movements show the rates of conversions",
-    of: having("readRates: "),
-    texts: ["payouts.md: One EUR is then worth", "specification.md: - OUT-38 "],
-  },
-  {
-    why: "it has thin events",
-    of: having("thinOf: "),
-    texts: ["provider-events.md: The same holds for Stripe's thin", "specification.md: - IN-18 "],
-  },
-  {
-    why: "its events may name the program",
-    of: CLAIMING,
-    texts: ["deploy.md: A program's id names", "provider-events.md: Paddle. Let the account send"],
-  },
-  {
-    why: "its events name no program",
-    of: having("claims_programs: false"),
-    texts: ["provider-events.md: Stripe. An account there is for one"],
-  },
-  {
-    why: "its customers' addresses come in events of their own",
-    of: { "provider-a": "they come with the payment", "provider-b": true },
-    texts: ["security.md: - A partner who buys"],
-  },
-  {
-    why: "an adjustment has stages, of which one counts",
-    of: { "provider-a": "a refund is reported once it is made", "provider-b": true },
-    texts: ["specification.md: - PAY-8 "],
-  },
-  {
-    why: "what is given back names the payment by other ids than the payment does",
-    of: { "provider-a": true, "provider-b": "an adjustment names the transaction" },
-    texts: ["PAY-18", "PAY-24", "IN-19"].map((rule) => `specification.md: - ${rule} `),
-  },
-  {
-    why: "its events have some of the lines of an invoice",
-    of: { "provider-a": true, "provider-b": "a transaction has all of its items" },
-    texts: ["specification.md: - IN-22 ", "specification.md: - LINE-7 "],
-  },
-  {
-    why: "its refunds name the lines that they return",
-    of: { "provider-a": "a refund names its charge only", "provider-b": true },
-    texts: ["specification.md: - LINE-6 "],
-  },
-  {
-    why: "several of its objects report one payment",
-    of: { "provider-a": true, "provider-b": "a transaction is one" },
-    texts: ["provider-events.md: Stripe can make an invoice of a one-off", "specification.md: - PAY-25 "],
-  },
-  {
-    why: "its own types of events, in its own table",
-    of: "any",
-    texts: ["used", "ignored", "Stripe ", "Paddle "].map((text) => `provider-events.md: | ${text}`),
-  },
-  {
-    why: "its own way to carry a reference, in the row of its checkout",
-    of: "any",
-    texts: ["| Stripe", "| Paddle"].map((text) => `integrate.md: ${text}`),
-  },
-  {
-    why: "its own sandbox",
-    of: "any",
-    texts: [
-      ...["## Stripe", "1. Open a sandbox", "| a refund ", "| a payout by ", "### Stripe on", "Stripe's command line"],
-      ...["```sh\nstripe ", "## Paddle", "1. Create a sandbox", "3. Set `Paddle.", "Paddle approves", "4. Replace the"],
-    ].map((text) => `testing.md: ${text}`),
-  },
-  { why: "the columns of another product", of: "any", texts: ["migrate.md: | `rewardful`"] },
-  {
-    why: "an example",
-    of: "any",
-    texts: ["start.md: The visitor buys.", "start.md: ```sh\napi PATCH /programs/me -d '{\"provi"],
-  },
-];
-
 /** Texts that name some vendors and not all; a text that also applies to the owner's server names it. */
-function ofSome(texts = TEXTS): { at: string; named: string[] }[] {
+function textsOfSome(texts = TEXTS): { at: string; named: string[] }[] {
   return texts
     .map(({ at, text }) => ({ at, named: namedIn(text, VENDORS) }))
     .filter(({ named }) => named.length > 0 && named.length < VENDORS.length);
@@ -366,20 +266,15 @@ const isAt = (at: string) => (text: string) => at.startsWith(`src/docs/${text}`)
 
 describe("a text that names some of the providers", () => {
   it("is true of these, and it was said for each other why it is not", () => {
-    const groups = OF_SOME.map(({ why, of, texts }) => {
-      const answers = Array.isArray(of) || of === "any" ? {} : (of as Answers);
-      const isAnswered = Array.isArray(of) || of === "any" || VENDORS.every((name) => name in answers);
+    const groups = OF_SOME.map(({ why, having: part, of = {}, texts }) => {
+      const answers = of === "any" ? {} : of;
+      const isAnswered = part !== undefined || of === "any" || VENDORS.every((name) => name in answers);
       assert.ok(isAnswered, `for each of ${VENDORS.join(", ")}: ${why}? ${texts.join(", ")}`);
-      const isOfAny = of === "any";
-      return {
-        why,
-        isOfAny,
-        of: Array.isArray(of) ? of : Object.keys(answers).filter((name) => answers[name] === true),
-        texts,
-      };
+      const own = Object.keys(answers).filter((name) => answers[name] === true);
+      return { why, texts, isOfAny: of === "any", of: part === undefined ? own : having(part) };
     });
     const used = new Set<string>();
-    const wrong = ofSome().flatMap(({ at, named }) => {
+    const wrong = textsOfSome().flatMap(({ at, named }) => {
       const group = groups.find(({ texts }) => texts.some(isAt(at)));
       if (!group) return named.length > 1 ? [] : [`${at}: is it true of these alone? Say why in OF_SOME`];
       for (const text of group.texts.filter(isAt(at))) used.add(text);
@@ -392,14 +287,14 @@ describe("a text that names some of the providers", () => {
   });
 
   it("is found by its name or its events", () => {
-    const found = ofSome()
+    const found = textsOfSome()
       .map(({ at }) => at)
       .join("\n");
     for (const rule of "PAY-8 PAY-18 OUT-6 OUT-15".split(" ")) {
       assert.ok(found.includes(`specification.md: - ${rule} `), rule);
     }
     for (const file of ["deploy", "security", "comparison"]) assert.ok(found.includes(`src/docs/${file}.md`), file);
-    const [text] = ofSome([{ at: "x", text: "`subscription.canceled` flags" }]);
+    const [text] = textsOfSome([{ at: "x", text: "`subscription.canceled` flags" }]);
     assert.deepEqual(text, { at: "x", named: ["provider-b"] });
   });
 });

@@ -53,7 +53,7 @@ class LifeMaker {
     const provider = chance.of<ListedProvider>([...VENDOR_NAMES.flatMap((name) => [name, name]), "api"]);
     const currency = chance.of(provider === "api" ? CURRENCIES : TEST_VENDORS[provider].currencies);
     this.#home = chance.happens(0.25) ? null : this.#slug();
-    this.#code = provider !== "api" && chance.happens(0.25) ? chance.of(CODES) : null;
+    this.#code = provider !== "api" && TEST_VENDORS[provider].codes && chance.happens(0.25) ? chance.of(CODES) : null;
     this.#recurs = chance.happens(0.5);
     this.#price = this.#amount(currency);
     this.#life = {

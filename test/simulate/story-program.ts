@@ -2,6 +2,7 @@
 import type { Chance } from "../../src/dev/chance.ts";
 import type { ModelCode, ModelFlow, ModelGroup, ModelPartner, ModelProgram } from "../support/money-model.ts";
 import { VENDOR_NAMES, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
+import { CODED } from "../support/vendors/index.ts";
 
 const DAY = 86_400;
 
@@ -56,7 +57,7 @@ export function changesOf(chance: Chance, from: number, days: number): Changed[]
 
 /** Codes are given to partners, some only long after they were first used, and some go to another later. */
 function codesGiven(chance: Chance, from: number, days: number): Changed[] {
-  return VENDOR_NAMES.flatMap((provider) =>
+  return CODED.flatMap(([provider]) =>
     CODES.flatMap((code, i) => {
       const nights = [i < 3 ? 0 : chance.whole(1, days), ...(chance.happens(0.4) ? [chance.whole(1, days)] : [])];
       const first = chance.whole(0, PARTNERS.length - 1);
@@ -87,7 +88,7 @@ function changeOf(chance: Chance, flows: string[], at: number): Change {
     const name = `flow ${flows.length}`;
     flows.push(name);
     const action_type = chance.of(["percentage", "flat"] as const);
-    const provider = chance.of<ListedProvider | null>(["provider_a", "provider_b", "api", null]);
+    const provider = chance.of<ListedProvider | null>([...VENDOR_NAMES, "api", null]);
     const above = chance.of([0, 400, 20_000, 100_000]);
     const group = chance.of([null, null, "default", ...GROUPS.map(({ slug }) => slug)]);
     const from = chance.happens(0.3) ? at + chance.whole(1, 40) * DAY : null;

@@ -1,11 +1,11 @@
 /** One story: customers' lives as the vendors report them, out of order and with losses, and the resulting ledger. */
 import { Chance } from "../../src/dev/chance.ts";
-import { happenedAt, PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
+import { PASSING_FAULTS, putOnList } from "../support/event-lists.ts";
 import { expectedOf } from "../support/money-model.ts";
 import { play } from "../support/money-played.ts";
 import type { ApiEvent } from "../support/money-vendor.ts";
-import { TEST_VENDORS } from "../support/vendors/index.ts";
-import { VENDOR_NAMES, vendorNamed, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
+import { CODED, TEST_VENDORS } from "../support/vendors/index.ts";
+import { vendorNamed, type ListedProvider, type ListedVendor } from "../../src/providers/registry.ts";
 import type { Service } from "./bundle.ts";
 import { time } from "./played-globals.ts";
 import { differencesOf, type Paid } from "./story-compare.ts";
@@ -117,7 +117,7 @@ class Story {
     }
     for (const key of vendor.tests) this.#tests.add(key);
     const eventsOf = (provider: ListedProvider, all: readonly string[]) =>
-      all.map((body) => ({ provider, body, at: happenedAt(eventOf(provider, body)) }));
+      all.map((body) => ({ provider, body, at: timeOfEvent(provider, body) }));
     const leads = vendor.leads.map((lead) => JSON.stringify(lead));
     return [...eventsOf(life.provider, bodies()), ...eventsOf("api", leads)];
   }
@@ -180,8 +180,8 @@ class Story {
     const outages = new Set(Array.from({ length: Math.ceil(this.#days / 45) }, () => chance.whole(0, this.#days)));
     const isOut = ({ at }: Event) => outages.has(Math.floor((at / 1_000 - BEGINS) / 86_400));
     return this.#events.flatMap((event) => {
-      // The owner's server asks until it is answered; test mode has a list of its own.
-      const isKept = event.provider === "api" || isTest(event);
+      // A sender without a list sends again until it is answered; test mode has a list of its own.
+      const isKept = !hasList(event.provider) || isTest(event);
       const copies = chance.happens(0.15) ? chance.whole(2, 3) : 1;
       if (!isKept && (isOut(event) || chance.happens(0.08))) return [];
       return Array.from({ length: copies }, () => {
@@ -259,7 +259,7 @@ class Story {
       this.#flows.set(change.name, String(made["id"]));
     } else if (change.do === "code") {
       const { code, provider, slug, by_id } = change;
-      const id = by_id ? { provider_code_id: TEST_VENDORS[provider].codes.idsOf(code).id } : {};
+      const id = by_id ? { provider_code_id: TEST_VENDORS[provider].codes!.idsOf(code).id } : {};
       const path = `/api/v1/partners/${this.#ids[slug]}/codes`;
       await world.ask("POST", path, { code: code.toUpperCase(), provider, move: true, ...id });
     } else {
@@ -306,7 +306,7 @@ class Story {
     for (; (this.#events[this.#listed]?.at ?? Infinity) <= time.now; this.#listed++) {
       const event = this.#events[this.#listed]!;
       const { provider, body } = event;
-      if (provider !== "api" && !isTest(event)) putOnList(lists, provider, body);
+      if (hasList(provider) && !isTest(event)) putOnList(lists, provider, body);
     }
     const oldest = time.now - KEPT;
     lists.a = lists.a.filter(({ created }) => created * 1_000 >= oldest);
@@ -348,20 +348,28 @@ const timeOf = (second: number | null) => (second === null ? null : new Date(sec
 function codeEvents(): Event[] {
   const at = BEGINS - 60;
   return CODES.flatMap((code) =>
-    VENDOR_NAMES.map((provider): Event => {
-      const { bodyOf, codes } = TEST_VENDORS[provider];
+    CODED.map(([provider, codes]): Event => {
+      const { bodyOf } = TEST_VENDORS[provider];
       return { provider, body: bodyOf(codes.created(code, at)), at: at * 1_000 };
     }),
   );
 }
 
-/** The owner's server sends a report, which has the time. */
-function eventOf(provider: ListedProvider, body: string): string {
-  return provider === "api" ? JSON.stringify((JSON.parse(body) as ApiEvent).body) : body;
+/** When an event happened, in ms. */
+function timeOfEvent(provider: ListedProvider, body: string): number {
+  if (provider === "api") return Date.parse((JSON.parse(body) as ApiEvent).body.occurred_at!);
+  const read = vendorNamed(provider)!.parse(JSON.parse(body));
+  if (!read.ok) throw new Error(`${body} is not read`);
+  return Date.parse(read.event.occurred_at);
 }
 
 function thinOf({ provider }: Event) {
   return provider === "api" ? null : TEST_VENDORS[provider].thinOf;
+}
+
+/** Whether the service finds lost events of it. */
+function hasList(provider: ListedProvider): boolean {
+  return vendorNamed(provider)?.reads !== undefined;
 }
 
 function isTest({ provider, body }: Event): boolean {

@@ -5,8 +5,8 @@
 import { byVendor, VENDOR_NAMES, vendorNamed, type ListedVendor } from "../../src/providers/registry.ts";
 import type { Chance } from "../../src/dev/chance.ts";
 import { TEST_VENDORS } from "../support/vendors/index.ts";
-import type { Outbox, Report, Reporter, Version } from "../support/vendors/test-vendor.ts";
-import { adjust, type Purchase, type Said } from "./model-facts.ts";
+import type { Outbox, Report, Reported, Reporter, Version } from "../support/vendors/test-vendor.ts";
+import { adjust, type Purchase } from "./model-facts.ts";
 import { customerOf, keptAddress } from "./model-erasure.ts";
 import { settle } from "./model.ts";
 import { time } from "./played-globals.ts";
@@ -123,7 +123,7 @@ export class Vendors {
 
   #sell(chance: Chance, before: Sold | null): string {
     const provider = before?.provider ?? chance.of(SELLERS);
-    const isSubscription = chance.happens(0.4);
+    const isSubscription = chance.happens(0.4) && this.#reporters[provider].renews;
     const sold = this.#new(chance, provider, before, isSubscription);
     const ref = before && chance.happens(0.4) ? null : chance.of(REFS);
     this.#reporters[provider].sell(chance, sold, ref);
@@ -163,10 +163,10 @@ export class Vendors {
     this.waiting.push({ ...event, learn });
   }
 
-  #report(sold: Sold, event: Report, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(sold: Sold, event: Report, { has_lines, ...said }: Reported): void {
     const { id } = event;
     const { provider, customer, subscription, email, gross, tax } = sold;
-    const lines = said.source === "invoice" || said.source === "transaction" ? sold.lines : null;
+    const lines = has_lines ? sold.lines : null;
     const base = said.source === "intent" ? gross : gross - tax;
     const whole = { ...said, id, currency: sold.currency.toUpperCase(), base, gross, email, lines };
     const learn = (state: State, now: number) => {

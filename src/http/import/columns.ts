@@ -1,3 +1,4 @@
+import { VENDORS } from "../../providers/registry.ts";
 import { importNames } from "../../resources/field.ts";
 import { PARTNER } from "../../resources/partner.ts";
 
@@ -33,8 +34,10 @@ const COMMON = {
   },
   customers: {
     customer_id: [
-      ...["customer id", "stripe customer id", "paddle customer id", "provider customer id", "external customer id"],
-      ...["customer external id", "external id", "stripe id", "paddle id", "stripe customer", "paddle customer"],
+      ...["customer id", "provider customer id", "external customer id", "customer external id", "external id"],
+      ...VENDORS.map(({ text }) => text.toLowerCase()).flatMap((name) => [
+        ...[`${name} customer id`, `${name} id`, `${name} customer`],
+      ]),
       ...[
         "provider id",
         "provider key",

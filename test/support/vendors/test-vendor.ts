@@ -31,7 +31,8 @@ export interface TestVendor {
   story: (ref: string, now: () => number) => readonly [what: string, event: object, rows_written: number][];
   /** The events that a grown program repeats; `name` is in the customers' addresses. */
   history: (ref: string, program: string, name: string) => readonly object[];
-  codes: VendorCodes;
+  /** Null if its payments carry no promotion codes. */
+  codes: VendorCodes | null;
   /** The number of customers, of 20 in the simulation, who buy from it; `reporter` reports their purchases. */
   share: number;
   reporter: (outbox: Outbox) => Reporter;
@@ -111,6 +112,8 @@ export interface Reporter {
   /** How its keys of payments begin. */
   key: (isSubscription: boolean) => string;
   sell: (chance: Chance, sold: Sold, ref: string | null) => void;
+  /** Whether it has subscriptions; otherwise `renew` and `end` are never called. */
+  renews: boolean;
   renew: (sold: Sold) => void;
   end: (sold: Sold, subscription: string) => { id: string; body: string };
   /** A refund or dispute, described in words. */
@@ -127,10 +130,15 @@ export interface Outbox {
   /** ms */
   now: () => number;
   isWaiting: (text: string) => boolean;
-  report: (sold: Sold, event: Report, said: Pick<Said, "source" | "paid" | "ref" | "at">) => void;
+  report: (sold: Sold, event: Report, said: Reported) => void;
   adjust: (sold: Sold, event: Report, version: Version) => void;
   /** Something that happens at a later time, described in words. */
   later: (act: () => string) => void;
+}
+
+export interface Reported extends Pick<Said, "source" | "paid" | "ref" | "at"> {
+  /** Whether the report has the lines of the payment. */
+  has_lines: boolean;
 }
 
 export interface Report {

@@ -1,6 +1,5 @@
 /** Provider A's reports of its customers' actions in the simulation. */
 import type { Chance } from "../../../../src/dev/chance.ts";
-import type { Said } from "../../../simulate/model-facts.ts";
 import type { Sold } from "../../../simulate/sold.ts";
 import {
   bodyOfA,
@@ -13,12 +12,13 @@ import {
   subscriptionDeleted,
   type EventA,
 } from "../../provider-a.ts";
-import type { Outbox, Reporter } from "../test-vendor.ts";
+import type { Outbox, Reported, Reporter } from "../test-vendor.ts";
 
 /** An invoice may have an earlier payment time than the session of the same payment. */
 const PAID_BEFORE = 1_800_000;
 
 export class ReporterA implements Reporter {
+  readonly renews = true;
   readonly #outbox: Outbox;
 
   constructor(outbox: Outbox) {
@@ -77,7 +77,7 @@ export class ReporterA implements Reporter {
       invoice: subscription === null ? null : sold.key,
       payment_status: paid ? "paid" : "unpaid",
     });
-    this.#report(sold, event, { source: "session", paid, ref, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "session", has_lines: false, paid, ref, at: stamp.created * 1_000 });
   }
 
   /** The ways of payment, independent of the partner. */
@@ -86,7 +86,7 @@ export class ReporterA implements Reporter {
     const stamp = this.#stamp();
     const { customer, email, gross: amount, currency, payment_intent, charge } = sold;
     const event = paymentIntentSucceeded({ ...stamp, customer, email, amount, currency, payment_intent, charge });
-    this.#report(sold, event, { source: "intent", paid: true, ref: null, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "intent", has_lines: false, paid: true, ref: null, at: stamp.created * 1_000 });
   }
 
   #invoice(sold: Sold, ref: string | null, ago = 0): void {
@@ -102,7 +102,7 @@ export class ReporterA implements Reporter {
       ...line,
       ...{ id: `il_${id}_${i}`, amount, price: { object: "price", id: price, product, nickname: null } },
     }));
-    this.#report(sold, event, { source: "invoice", paid: true, ref, at: stamp.created * 1_000 });
+    this.#report(sold, event, { source: "invoice", has_lines: true, paid: true, ref, at: stamp.created * 1_000 });
   }
 
   giveBack(chance: Chance, sold: Sold): string {
@@ -132,7 +132,7 @@ export class ReporterA implements Reporter {
     return `a dispute about ${sold.dispute.amount} of ${sold.key}: ${how}`;
   }
 
-  #report(sold: Sold, event: EventA, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(sold: Sold, event: EventA, said: Reported): void {
     this.#outbox.report(sold, { id: event.id, text: `${event.type} of ${sold.key}`, body: bodyOfA(event) }, said);
   }
 

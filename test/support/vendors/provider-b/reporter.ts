@@ -1,6 +1,5 @@
 /** Provider B's reports of its customers' actions in the simulation. */
 import type { Chance } from "../../../../src/dev/chance.ts";
-import type { Said } from "../../../simulate/model-facts.ts";
 import type { Sold } from "../../../simulate/sold.ts";
 import {
   adjustmentCreated,
@@ -10,9 +9,10 @@ import {
   transactionCompleted,
   type EventB,
 } from "../../provider-b.ts";
-import type { Outbox, Reporter } from "../test-vendor.ts";
+import type { Outbox, Reported, Reporter } from "../test-vendor.ts";
 
 export class ReporterB implements Reporter {
+  readonly renews = true;
   readonly #outbox: Outbox;
 
   constructor(outbox: Outbox) {
@@ -50,7 +50,13 @@ export class ReporterB implements Reporter {
       const of = { product: { ...line!.product, id: product }, price_id: price };
       return { ...line, id: `txnitm_${id}_${i}`, ...of, totals, unit_totals: totals };
     });
-    this.#report(sold, event, { source: "transaction", paid: true, ref, at: Date.parse(stamp.occurred_at) });
+    this.#report(sold, event, {
+      source: "transaction",
+      has_lines: true,
+      paid: true,
+      ref,
+      at: Date.parse(stamp.occurred_at),
+    });
   }
 
   giveBack(chance: Chance, sold: Sold): string {
@@ -97,7 +103,7 @@ export class ReporterB implements Reporter {
     return `a ${what} of ${amount} on ${sold.key} is ${status}`;
   }
 
-  #report(sold: Sold, event: EventB, said: Pick<Said, "source" | "paid" | "ref" | "at">): void {
+  #report(sold: Sold, event: EventB, said: Reported): void {
     const text = `${event.event_type} of ${sold.key}`;
     this.#outbox.report(sold, { id: event.event_id, text, body: bodyOfB(event) }, said);
   }

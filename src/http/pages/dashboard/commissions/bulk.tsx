@@ -142,11 +142,12 @@ function leftOutPage(c: Context<PageEnv>, { back, done, status, reason, flagged,
           ))}
         </ul>
         <Form action={`${AT}/bulk`} class="actions">
-          <input type="hidden" name="back" value={back.slice(back.indexOf("?") + 1)} />
-          <input type="hidden" name="status" value={status} />
-          {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
-          {seen_at === undefined ? null : <input type="hidden" name="seen_at" value={seen_at} />}
-          <input type="hidden" name="include_flagged" value="yes" />
+          <Hidden
+            values={{
+              ...{ back: back.slice(back.indexOf("?") + 1), status, include_flagged: "yes" },
+              ...{ reason: reason ?? "", seen_at: seen_at ?? "" },
+            }}
+          />
           {flagged.map((id) => (
             <input type="hidden" name="ids" value={id} />
           ))}
@@ -376,11 +377,9 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
     },
     <>
       <Form action={matchingUrl(move, filter)} class="actions">
-        <input type="hidden" name="seen_at" value={seen_at} />
-        <input type="hidden" name="plain" value={String(report.remaining)} />
-        <input type="hidden" name="flagged" value="0" />
-        <input type="hidden" name="done" value={String(done)} />
-        {reason === null ? null : <input type="hidden" name="reason" value={reason} />}
+        <Hidden
+          values={{ seen_at, plain: String(report.remaining), flagged: "0", done: String(done), reason: reason ?? "" }}
+        />
         {include_flagged ? <input type="hidden" name="include_flagged" value="yes" /> : null}
         <button type="submit" class={kind}>
           Go on

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { recordFacts } from "../../src/core/ledger/facts.ts";
 import { settle } from "../../src/core/ledger/settle.ts";
 import { readState } from "../../src/core/ledger/state.ts";
+import { grant, makeClaim } from "../support/claims.ts";
 import { ledgerOf, settleRest } from "../support/ledger.ts";
 import { understood } from "../support/money-world.ts";
 import { bodyOfA, invoicePaid } from "../support/provider-a.ts";
@@ -186,6 +187,18 @@ describe("a customer's late earlier payment (FLOW-14)", () => {
       ["sale", 1_000],
       ["sale", 1_000],
     ]);
+  });
+
+  it("makes a customer of the shop one of the partner where the owner credits the partner with it", async () => {
+    const world = await programWith([{ action_value: 0, conditions: [is("new_customer", "eq", false)] }]);
+    const { program, slug } = world;
+    await report(world, { id: "first", on: "2025-02-01", ref: false });
+    await report(world, { id: "second", on: "2025-03-01" });
+    expect(await earnedIn(program)).toEqual({ first: null, second: 0 });
+    const partners = await program.api<{ data: { id: string }[] }>("GET", `/api/v1/partners?search=${slug}`);
+    const claim = await makeClaim(program, partners.body.data[0]!.id, { order_id: "first" });
+    expect((await grant(program, claim)).status).toBe(200);
+    expect(await earnedIn(program)).toEqual({ first: 1_000, second: 1_000 });
   });
 
   it("renumbers more payments than one request settles, by the job", async () => {

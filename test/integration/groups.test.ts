@@ -199,6 +199,16 @@ describe("the rate of the group at the payment's time (PAY-16)", () => {
     }
   });
 
+  it("a changed rate leaves what was paid before, though its facts arrive afterwards", async () => {
+    const program = await makeProgram();
+    const { id } = await create(program, "/groups", club({ commission_pct: 30 }));
+    const { slug } = await makePartner(program, { group_id: id });
+    await patchOf(program, `/groups/${id}`, { commission_pct: 40 });
+    await pay(program, slug, 20);
+    await pay(program, slug, 0);
+    expect(await amounts(program)).toEqual([3_000, 4_000]);
+  });
+
   it("the first group and its first rate reach back without end", async () => {
     const program = await makeProgram();
     const { id } = await create(program, "/groups", club({ commission_pct: 30 }));

@@ -61,6 +61,9 @@ describe("the days of the hold", () => {
     const before = await holdOf("a");
     await change(program, "PATCH", `/groups/${group.id}`, { hold_days: 20 });
     expect([await daysHeld(program, partner.slug, "b"), await holdOf("a")]).toEqual([20, before]);
+    // A payment of before the change, which is reported after it.
+    const earlier = new Date(Date.now() - 600_000).toISOString();
+    expect(await daysHeld(program, partner.slug, "late", earlier)).toBe(10);
     const { id } = await change(program, "POST", "/groups", { name: "New", slug: "new", hold_days: 0 });
     await change(program, "PATCH", `/partners/${partner.id}`, { group_id: id });
     expect([await daysHeld(program, partner.slug, "c"), await holdOf("a")]).toEqual([0, before]);

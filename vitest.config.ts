@@ -16,7 +16,7 @@ const {
   FUZZ_SEED,
   MONTH_DAYS = "1",
   TEST_RUNTIME,
-  MUTANTS_ROUND = "0",
+  MUTANTS_ROUND,
 } = process.env;
 const PUBLIC_URL = "https://service.example";
 await buildSite("build/site", PUBLIC_URL);
@@ -119,8 +119,25 @@ const inWorkers = (name: string, plugin: typeof workers, include: string[], excl
   plugins: [plugin],
   test: { ...setup, name, include, exclude },
 });
-const round = Number(MUTANTS_ROUND);
-const mutantOf = ROUNDS[round] ?? new Map<string, number>();
+/** Each suite with a mistake that it is to find, only where a round is asked for: they are to fail. */
+function suitesOfMutants(round: number) {
+  const mutantOf = ROUNDS[round] ?? new Map<string, number>();
+  return {
+    ...inNode,
+    plugins: [texts, mutantsPlugin(round)],
+    test: {
+      ...inNode.test,
+      name: "apart-mutants",
+      include: [...mutantOf.keys()].map((suite) => `test/${suite}.test.ts`),
+      setupFiles: [...setupFiles, "./test/mutants/setup.ts"],
+      // A mistake may make a test wait for what does not come.
+      testTimeout: 30_000,
+      hookTimeout: 30_000,
+      provide: { ...inNode.test.provide, mutantOf: Object.fromEntries(mutantOf) },
+    },
+  };
+}
+const mutants = MUTANTS_ROUND === undefined ? [] : [suitesOfMutants(Number(MUTANTS_ROUND))];
 const PROGRAMS = ["test/integration/**/*.test.ts"];
 // The nightly run has the Workers runtime for all of them.
 const integration =
@@ -178,21 +195,7 @@ export default defineConfig({
         test: { name: "apart-nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
       },
       inWorkers("apart-fuzz", workers, ["test/fuzz/**/*.test.ts"]),
-      // Each suite with a mistake that it is to find.
-      {
-        ...inNode,
-        plugins: [texts, mutantsPlugin(round)],
-        test: {
-          ...inNode.test,
-          name: "apart-mutants",
-          include: [...mutantOf.keys()].map((suite) => `test/${suite}.test.ts`),
-          setupFiles: [...setupFiles, "./test/mutants/setup.ts"],
-          // A mistake may make a test wait for what does not come.
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
-          provide: { ...inNode.test.provide, mutantOf: Object.fromEntries(mutantOf) },
-        },
-      },
+      ...mutants,
     ],
   },
 });

@@ -56,9 +56,9 @@ export interface BulkReport {
 
 /**
  * Moves commissions individually: a refusal of one does not affect the others. One that has changed since
- * `unchanged_since`, when a person saw it, is refused. It makes one read and one commit for any
- * number of them, repeated only if others change the same rows in between. It answers once the dependent differences
- * are settled (COM-8): if settling fails, it throws, but the changes are stored.
+ * `unchanged_since`, when a person saw it, is refused. It makes one read and one commit for any number of them, repeated
+ * only if others change the same rows in between. It answers once the dependent differences are settled (COM-8): if
+ * settling fails, it throws, but the changes are stored.
  */
 export async function updateCommissions(
   caller: Caller,
@@ -221,7 +221,7 @@ const GROUP: Columns<Group> = {
   ...{ held: whole, held_until: nullable(text) },
 };
 
-/** The same for chosen commissions. */
+/** Counts those of the chosen commissions that could be moved. Changes no row. */
 export async function previewChosen(
   ctx: Reader,
   ids: readonly string[],

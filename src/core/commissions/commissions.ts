@@ -97,8 +97,8 @@ export async function getCommission(caller: Caller, id: string): Promise<Commiss
 
 /**
  * Changes a commission by hand. Of two opposite changes at once one wins; the other is refused, because the state it
- * was decided on has changed; so is a decision if the commission has changed since `unchanged_since`. A change without effect does not write. It answers once the dependent differences are
- * settled (COM-8): if settling fails, it throws, but the change is stored.
+ * was decided on has changed (`hasChanged`). A change without effect does not write. It answers once the dependent
+ * differences are settled (COM-8): if settling fails, it throws, but the change is stored.
  * @throws `forbidden` for a key that may not make the change (ACCESS-13); `invalid_transition` for an illegal move, or
  * while a payout holds the commission (COM-1, COM-2).
  */

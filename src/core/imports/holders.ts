@@ -81,7 +81,8 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     cross join fact_subjects s on s.program_id = ${programOf("named")} and s.provider = speaker.provider
       and s.scope = j.value ->> 0 and s.subject = j.value ->> 1
     cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
-    where (f.occurred_at <= ${iso(ctx.now)} or f.data ->> 'imported') and (f.provider = ${own} or f.data ->> 'any_provider')
+    where (f.occurred_at <= ${iso(ctx.now)} or f.data ->> 'imported')
+      and (f.provider = ${own} or f.data ->> 'any_provider')
       and (f.kind = 'attribution'
         or (f.kind = 'code_use' and exists (select 1 from partner_codes h where ${ofProgram})))`;
   const parts = sql`select json_array('fact', value ->> 0, value ->> 1) as part from json_each(coded.stated)

@@ -80,7 +80,7 @@ interface Held {
 /** Asks before ticked commissions on hold are approved (COM-6). */
 function heldPage(c: Context<PageEnv>, { back, ids, groups, fields }: Held) {
   const held = heldOf(groups);
-  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  const count = countOf(groups);
   const title = "Approve before the hold ends?";
   return framed(
     c,
@@ -242,9 +242,8 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
   const { matched, groups } = await previewMatching(c.var.ctx, filter.value, { status });
   const names = await readPartnerNames(c.var.ctx, [filter.value.partner_id ?? null]);
   const { program } = c.var.session;
-  const counted = (rows: readonly BulkGroup[]) => rows.reduce((sum, { count }) => sum + count, 0);
   const [plain, flagged] = [groups.filter((row) => !row.flagged), groups.filter((row) => row.flagged)];
-  const [count, held] = [counted(plain), counted(flagged)];
+  const [count, held] = [countOf(plain), countOf(flagged)];
   const facts = filterFacts(filter, names);
   const problems = problem === undefined ? undefined : { message: problem, fields: {} };
   return framed(
@@ -313,6 +312,10 @@ function heldFact(groups: readonly Pick<BulkGroup, "held" | "held_until">[]): [s
       {plural(held.count, "commission")}, <HeldText held={held} />
     </>,
   ];
+}
+
+function countOf(groups: readonly BulkGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** The number of commissions on hold, and the end of the last hold. */

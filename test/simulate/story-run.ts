@@ -62,6 +62,8 @@ interface Event {
   body: string;
   /** ms */
   at: number;
+  /** Whether it is of the vendor's test mode. */
+  isTest: boolean;
 }
 
 interface Happening {
@@ -116,8 +118,7 @@ class Story {
       this.#paid.set(key, { ...expected.get(key)!, currency, provider, ...(also === undefined ? {} : { also }) });
     }
     for (const key of vendor.tests) this.#tests.add(key);
-    const eventsOf = (provider: ListedProvider, all: readonly string[]) =>
-      all.map((body) => ({ provider, body, at: timeOfEvent(provider, body) }));
+    const eventsOf = (provider: ListedProvider, all: readonly string[]) => all.map((body) => eventOf(provider, body));
     const leads = vendor.leads.map((lead) => JSON.stringify(lead));
     return [...eventsOf(life.provider, bodies()), ...eventsOf("api", leads)];
   }
@@ -181,7 +182,7 @@ class Story {
     const isOut = ({ at }: Event) => outages.has(Math.floor((at / 1_000 - BEGINS) / 86_400));
     return this.#events.flatMap((event) => {
       // A sender without a list sends again until it is answered; test mode has a list of its own.
-      const isKept = !hasList(event.provider) || isTest(event);
+      const isKept = !hasList(event.provider) || event.isTest;
       const copies = chance.happens(0.15) ? chance.whole(2, 3) : 1;
       if (!isKept && (isOut(event) || chance.happens(0.08))) return [];
       return Array.from({ length: copies }, () => {
@@ -306,7 +307,7 @@ class Story {
     for (; (this.#events[this.#listed]?.at ?? Infinity) <= time.now; this.#listed++) {
       const event = this.#events[this.#listed]!;
       const { provider, body } = event;
-      if (hasList(provider) && !isTest(event)) putOnList(lists, provider, body);
+      if (hasList(provider) && !event.isTest) putOnList(lists, provider, body);
     }
     const oldest = time.now - KEPT;
     lists.a = lists.a.filter(({ created }) => created * 1_000 >= oldest);
@@ -350,17 +351,19 @@ function codeEvents(): Event[] {
   return CODES.flatMap((code) =>
     CODED.map(([provider, codes]): Event => {
       const { bodyOf } = TEST_VENDORS[provider];
-      return { provider, body: bodyOf(codes.created(code, at)), at: at * 1_000 };
+      return eventOf(provider, bodyOf(codes.created(code, at)));
     }),
   );
 }
 
-/** When an event happened, in ms. */
-function timeOfEvent(provider: ListedProvider, body: string): number {
-  if (provider === "api") return Date.parse((JSON.parse(body) as ApiEvent).body.occurred_at!);
+function eventOf(provider: ListedProvider, body: string): Event {
+  if (provider === "api") {
+    const { occurred_at } = (JSON.parse(body) as ApiEvent).body;
+    return { provider, body, at: Date.parse(occurred_at!), isTest: false };
+  }
   const read = vendorNamed(provider)!.parse(JSON.parse(body));
   if (!read.ok) throw new Error(`${body} is not read`);
-  return Date.parse(read.event.occurred_at);
+  return { provider, body, at: Date.parse(read.event.occurred_at), isTest: read.event.test };
 }
 
 function thinOf({ provider }: Event) {
@@ -370,9 +373,4 @@ function thinOf({ provider }: Event) {
 /** Whether the service finds lost events of it. */
 function hasList(provider: ListedProvider): boolean {
   return vendorNamed(provider)?.reads !== undefined;
-}
-
-function isTest({ provider, body }: Event): boolean {
-  const read = vendorNamed(provider)?.parse(JSON.parse(body));
-  return read?.ok === true && read.event.test;
 }

@@ -4,7 +4,6 @@
  */
 import type { ListedSetting, ListedVendor } from "../../src/providers/registry.ts";
 import type { Fetch } from "../../src/lib/deadline.ts";
-import { iso } from "../../src/lib/time.ts";
 import type { Vendor } from "../../src/providers/provider.ts";
 import type { VendorReads } from "../../src/providers/reads.ts";
 import type { EventA } from "./provider-a.ts";
@@ -253,10 +252,4 @@ function listB(events: readonly EventB[], url: URL): Reply {
 export function putOnList(lists: EventLists, provider: string, body: string): void {
   if (provider === "provider_a") lists.a.push(JSON.parse(body) as EventA);
   else lists.b.push(JSON.parse(body) as EventB);
-}
-
-/** When an event happened, in ms. */
-export function happenedAt(body: string): number {
-  const { created, occurred_at } = JSON.parse(body) as { created?: number; occurred_at?: string };
-  return created === undefined ? Date.parse(occurred_at ?? iso(0)) : created * 1000;
 }

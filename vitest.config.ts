@@ -11,7 +11,7 @@ quietWrangler();
 process.env["WRANGLER_LOG"] ??= "warn";
 const {
   PROPERTY_RUNS = "30",
-  PROPERTY_SEED,
+  PROPERTY_SEED = String(Date.now() % 2 ** 31),
   FUZZ_RUNS = "2000",
   FUZZ_SEED,
   MONTH_DAYS = "1",
@@ -32,7 +32,7 @@ const bindings = {
   TEST_MIGRATIONS: await readD1Migrations("./migrations"),
   // How many runs a property test makes, and its seed.
   PROPERTY_RUNS,
-  ...(PROPERTY_SEED ? { PROPERTY_SEED } : {}),
+  PROPERTY_SEED,
   // How many days of traffic have their totals compared.
   MONTH_DAYS,
   // How many requests the fuzz sends, and its seed.

@@ -1,6 +1,6 @@
 /**
  * `npm test`: the suites of vitest.config.ts but the `apart-` projects, beside those of the tools (node:test).
- * `npm run test:browser`: the suites in test/browser, which need a Chromium; a failed one runs again, alone.
+ * `npm run test:browser`: the suites in test/browser, which need a Chromium. In both, a failed suite runs again, alone.
  * `npm run test:faults`: the suites in
  * test/faults, which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or
  * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of
@@ -43,15 +43,18 @@ try {
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
     results.push(await runNodeTests(["faults", "mutants"], []));
   } else if (first === undefined) {
+    const seed = { PROPERTY_SEED: process.env["PROPERTY_SEED"] ?? String(Date.now() % 2 ** 31) };
     // Both run at once, because the tools' tests mostly wait for processes. Their report is printed second.
     const output = join(reports, "tools.txt");
-    results.push(
-      ...(await Promise.all([
-        runVitest(["--project=!apart-*"]),
-        runNodeTests(["lint", "dev", "simulate"], [], output),
-      ])),
-    );
+    const [suites, tools] = await Promise.all([
+      runVitest(["--project=!apart-*"], seed),
+      runNodeTests(["lint", "dev", "simulate"], [], output),
+    ]);
     process.stdout.write(await readFile(output, "utf8").catch(() => ""));
+    results.push(
+      await withRetry(suites, (files) => runVitest(["--project=!apart-*", ...files], seed)),
+      await withRetry(tools, (files) => runNodeTests(files, [])),
+    );
   } else {
     results.push(await runVitest([first, ...rest]));
   }
@@ -78,8 +81,9 @@ async function runVitest(args: string[], env: NodeJS.Dict<string> = {}): Promise
 }
 
 /**
- * Runs the files of failed tests again: the local runtime's proxy may lose a page's request, which the service cannot
- * prevent. Prints each failure that did not come again on a line that begins with `flaky: `.
+ * Runs the files of failed tests again, with the same seed: the machine's clock may be set back and the local runtime's
+ * proxy may lose a request, which no suite can prevent. Prints each failure that did not come again on a line that begins
+ * with `flaky: `.
  */
 async function withRetry(all: Tally, retry: (files: string[]) => Promise<Tally>): Promise<Tally> {
   const files = [...new Set(all.failures.flatMap((failure) => /^test\/\S+?\.test\.ts/.exec(failure) ?? []))];

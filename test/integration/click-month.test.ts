@@ -18,9 +18,9 @@ import { makePartner, makeProgram, programContext, type TestProgram } from "../s
 import { sessionCompleted } from "../support/provider-a.ts";
 import { all } from "../support/rows.ts";
 import { eventually } from "../support/time.ts";
+import { SEED } from "../support/seed.ts";
 
 const DAYS = Number(env.MONTH_DAYS);
-const SEED = Number(env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const PROGRAMS = 2;
 /** The visitors' places: each has an object of its own, and two after a split. */
 const PLACES = [

@@ -16,7 +16,7 @@ import { testContext, type TestProgram, programOfJane } from "../support/program
 const STORED = expect.objectContaining({ stored: true }) as CommitReply;
 const MOVED: CommitReply = { stored: false, reason: "moved" };
 
-const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 30) / 3);
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 3);
 
 let regions = 0;
 let made = 0;

@@ -284,7 +284,7 @@ describe("a file of customers", () => {
 });
 
 describe("the ledger is a function of the set of facts, imported ones among them", () => {
-  const RUNS = Number(env.PROPERTY_RUNS ?? 100) / 10;
+  const RUNS = Number(env.PROPERTY_RUNS) / 10;
   const T0 = 1_900_000_000;
 
   interface Step {

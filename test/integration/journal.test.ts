@@ -35,7 +35,7 @@ interface Balance {
 }
 
 const NOW = "2026-11-20T12:00:00.000Z";
-const RUNS = Number(env.PROPERTY_RUNS ?? 30);
+const RUNS = Number(env.PROPERTY_RUNS);
 let program: TestProgram;
 let payout: string;
 

@@ -21,7 +21,7 @@ import { uniqueId } from "../support/vendor.ts";
 import { signInOwner, signInPartner } from "../support/visitor.ts";
 
 const MOST = 1_000_000_000_000;
-const RUNS = Number(env.PROPERTY_RUNS ?? 10);
+const RUNS = Number(env.PROPERTY_RUNS);
 
 interface Found {
   where: string;

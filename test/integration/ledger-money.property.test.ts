@@ -18,9 +18,9 @@ import { programOf, seen, type Seen } from "../support/money-seen.ts";
 import { liveAll, moneyWorld, send, type Lived, type MoneyWorld } from "../support/money-world.ts";
 import { programContext, testContext, type TestProgram } from "../support/program.ts";
 import { uniqueId } from "../support/vendor.ts";
+import { SEED } from "../support/seed.ts";
 
-const RUNS = Number(env.PROPERTY_RUNS ?? 100);
-const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const RUNS = Number(env.PROPERTY_RUNS);
 
 /** Ends a long shrinking, but not a successful run: it is far above the usual duration. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
@@ -94,7 +94,7 @@ async function payAll(program: TestProgram): Promise<void> {
   for (const { id, status } of open) if (status === "pending") await markPayoutPaid(programContext(program), id, null);
 }
 
-const options = (runs: number) => ({ seed: SEED, numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
+const options = (runs: number) => ({ numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
 
 describe(`what is earned is the rule applied to the money that moved (seed ${SEED}, ${RUNS} runs) (LAW-2, REF-4, LAW-3)`, () => {
   it("in any order, with repetitions, races and crashes, to the same rows and balances", async () => {

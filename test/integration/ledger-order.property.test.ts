@@ -19,9 +19,9 @@ import { programOf, seen, slugsOf } from "../support/money-seen.ts";
 import { liveAll, moneyWorld } from "../support/money-world.ts";
 import { programContext, type TestProgram } from "../support/program.ts";
 import { rememberedWorld, reportedOf } from "../support/remembered-world.ts";
+import { SEED } from "../support/seed.ts";
 
-const RUNS = Number(env.PROPERTY_RUNS ?? 100);
-const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const RUNS = Number(env.PROPERTY_RUNS);
 
 /** Ends a long shrinking, but not a successful run: it is far above the usual duration. */
 const TIME_LIMIT = 60_000 + RUNS * 2_000;
@@ -192,7 +192,7 @@ async function playBoth(
 
 const turns = fc.infiniteStream(fc.boolean());
 const isNowBy = (stream: Iterator<boolean, unknown>) => () => stream.next().value === true;
-const options = (runs: number) => ({ seed: SEED, numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
+const options = (runs: number) => ({ numRuns: Math.ceil(runs), interruptAfterTimeLimit: TIME_LIMIT });
 
 describe(`decisions among the events (seed ${SEED}, ${RUNS} runs) (LAW-1, LAW-6)`, () => {
   it("end the same wherever they come, with repetitions and crashes, and are paid the same", async () => {

@@ -12,7 +12,7 @@ import { EXPORT_STATUSES } from "../../src/domain/payout-export.ts";
 import { makeProgram } from "../support/program.ts";
 import { makeStocked } from "../support/stocked.ts";
 
-const RUNS = Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 4));
+const RUNS = Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS) / 4));
 
 /** The state column of each list, and its possible values. */
 const LISTS = {

@@ -16,7 +16,7 @@ import { PARTNER_TEXTS, type PartnerText } from "../../src/resources/partner.ts"
 import { insertRows, LIST_NAMES, viewedRows, type ListBody, type Listed, type ListRows } from "../support/list-rows.ts";
 import { BASE_URL, makeProgram, replyTo } from "../support/program.ts";
 
-const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 30) / 2);
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 2);
 
 /** The API refuses NUL, but a vendor's texts may contain it. */
 const CHARACTERS = [..."\"\\/'<aé😀\u2028\u2029\ufeff\n\t\r\b\f\0\u0001\u001f\u007f"];

@@ -52,7 +52,7 @@ const plans = (crashes: fc.Arbitrary<number>) =>
 
 /** Far more steps than a simulation needs: two of a hundred needed more than 400, and the maximum was below 800. */
 const STEPS = 8_000;
-const RUNS = { numRuns: Math.max(1, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 16)) };
+const RUNS = { numRuns: Math.max(1, Math.ceil(Number(env.PROPERTY_RUNS) / 16)) };
 
 describe("a queue that loses, doubles, delays and reorders", () => {
   it(

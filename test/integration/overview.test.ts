@@ -19,7 +19,7 @@ import { sessionCompleted } from "../support/provider-a.ts";
 import { signInMember, signInOwner, textOf } from "../support/visitor.ts";
 import { nonZero, plotted, sums } from "../support/overview.ts";
 
-const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 10);
 const DAYS = 30;
 
 async function rowsOf<Row>(

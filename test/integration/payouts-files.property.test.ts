@@ -17,8 +17,7 @@ import { DEBTOR, IBAN_ACCOUNT, rowsOf, UK_ACCOUNT, withBankPayouts } from "../su
 import { commissionsOf, db } from "../support/payouts.ts";
 import { testContext, type TestProgram } from "../support/program.ts";
 
-const RUNS = Math.max(6, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 5));
-const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const RUNS = Math.max(6, Math.ceil(Number(env.PROPERTY_RUNS) / 5));
 const PAYOUTS = 5;
 
 const pick = fc.nat({ max: 1_000 });
@@ -44,7 +43,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
 
 it("files keep their laws (OUT-22, OUT-27, OUT-28)", async () => {
   const steps = fc.array(fc.tuple(call, fc.option(call)), { minLength: 3, maxLength: 12 });
-  await fc.assert(fc.asyncProperty(steps, play), { numRuns: RUNS, seed: SEED });
+  await fc.assert(fc.asyncProperty(steps, play), { numRuns: RUNS });
 });
 
 async function play(steps: readonly (readonly [Call, Call | null])[]): Promise<void> {

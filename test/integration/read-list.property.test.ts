@@ -21,11 +21,10 @@ import { liveAll, moneyWorld, understood, type MoneyWorld, type Reported } from 
 import { testContext, type TestProgram } from "../support/program.ts";
 import { all } from "../support/rows.ts";
 import { CODED, TEST_VENDORS } from "../support/vendors/index.ts";
+import { SEED } from "../support/seed.ts";
 
-const RUNS = Number(env.PROPERTY_RUNS ?? 100);
-const SEED = Number(env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const RUNS = Number(env.PROPERTY_RUNS);
 const options = (runs: number) => ({
-  seed: SEED,
   numRuns: Math.ceil(runs),
   interruptAfterTimeLimit: 60_000 + RUNS * 4_000,
 });

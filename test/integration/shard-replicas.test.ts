@@ -287,7 +287,7 @@ describe("with READ_REPLICATION on", () => {
             bookmark = reply.headers.get(BOOKMARK_HEADER);
           }
         }),
-        { numRuns: Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 3)) },
+        { numRuns: Math.max(10, Math.ceil(Number(env.PROPERTY_RUNS) / 3)) },
       );
     });
   });

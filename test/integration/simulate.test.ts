@@ -26,7 +26,7 @@ interface Refused {
   error?: { details: { path: string }[] };
 }
 
-const RUNS = Math.ceil(Number(env.PROPERTY_RUNS ?? 100) / 10);
+const RUNS = Math.ceil(Number(env.PROPERTY_RUNS) / 10);
 
 describe("flow simulation (FLOW-6)", () => {
   it("shows old and new amounts per payment and their sums, refunds included, newest first", async () => {

@@ -204,7 +204,7 @@ let calledAt = 0;
 
 /**
  * Lists order rows by time: as over a network, two requests in turn do not begin in one millisecond, nor the second
- * before the first where the machine's clock is set back a little. A clock that a test sets is left alone.
+ * before the first if the machine's clock is set back a little. A clock that a test sets is left alone.
  */
 async function clockPassed(at: number): Promise<void> {
   const isBehind = () => Date.now() <= at && Date.now() > at - MOST_BEHIND;

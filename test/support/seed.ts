@@ -1,5 +1,7 @@
-/** The seed of every property, whether or not the test names it. */
+/** The seed of all properties and stories of a run; a failure names it, and PROPERTY_SEED repeats it. */
 import { env } from "cloudflare:workers";
 import { configureGlobal } from "fast-check";
 
-if (env.PROPERTY_SEED) configureGlobal({ seed: Number(env.PROPERTY_SEED) });
+export const SEED = Number(env.PROPERTY_SEED);
+
+configureGlobal({ seed: SEED });

@@ -1,4 +1,4 @@
-/** `npm run deploy` where each migration fails, or the command is killed in it (DEP-4, DEP-6). */
+/** `npm run deploy` with each migration failing, or the command killed in it (DEP-4, DEP-6). */
 import { describe, it } from "node:test";
 import { failInMigrations, killInMigrations, REFUSED_AND_LOST, SPREAD } from "../dev/platform/migrated.ts";
 import { EACH, MIGRATIONS } from "../dev/platform/ways.ts";

@@ -127,7 +127,7 @@ describe.each(VENDORS)("a text of an event of $name", (vendor) => {
   const isRead = (event: unknown) => vendor.parse(JSON.parse(JSON.stringify(event))).ok;
 
   /** The event with the text repeated until the event is `most` bytes long. */
-  const lengthened = (event: object, at: Path, unit: string, most: number) => {
+  const lengthened = (event: unknown, at: Path, unit: string, most: number) => {
     const room = most - bytesIn(JSON.stringify(put(event, at, "in_")));
     return put(event, at, `in_${unit.repeat(Math.floor(room / (bytesIn(JSON.stringify(unit)) - 2)))}`);
   };
@@ -145,7 +145,7 @@ describe.each(VENDORS)("a text of an event of $name", (vendor) => {
           expect([at.join("."), isIdOf(255), isIdOf(256)]).toEqual([at.join("."), true, false]);
           continue;
         }
-        // Its facts are short whatever the text is made of, so one of the units is sent to be stored, each in turn.
+        // Its facts are short for every unit, so one event is sent to be stored, with each unit in turn.
         const longest = read.map((one) =>
           one.ok ? Math.max(...textsIn(one.event.facts).map(({ length }) => length)) : one,
         );

@@ -105,6 +105,7 @@ describe("payout details (OUT-23)", () => {
     expect(await refused({ method: "wallet" })).toEqual(["email"]);
     expect(await refused({ method: "cash" })).toEqual(["method"]);
     expect(await refused({ ...BANK, city: "Berlin" })).toEqual(["city"]);
+    expect(await refused({ ...BANK, method: null })).toEqual(["method"]);
     expect((await program.api("PUT", at("par_unknown"), BANK)).status).toBe(404);
   });
 

@@ -213,9 +213,13 @@ export async function setPayoutDetails(caller: Caller, id: string, given: GivenD
 /** The columns that store these details, without those that store them already. */
 async function detailColumns(ctx: ProgramCtx, before: Partner, given: GivenDetails): Promise<Partial<Partner>> {
   const payout_method = given.method;
-  if (payout_method === null) return { payout_method };
+  const isAlone = namesMethodAlone(given);
+  if (payout_method === null) {
+    if (isAlone) return { payout_method };
+    throw invalidField("method", "This is required.");
+  }
   const isComplete = payout_method === TRANSFER_METHOD || before[COLUMN_OF[payout_method]] !== null;
-  if (namesMethodAlone(given) && isComplete) return { payout_method };
+  if (isAlone && isComplete) return { payout_method };
   const read = readDetails({ ...given, method: payout_method });
   if (!read.ok) throw invalidField(read.problem.path, read.problem.message);
   const details = read.value;

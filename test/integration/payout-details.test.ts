@@ -174,4 +174,21 @@ describe("payout details (OUT-23)", () => {
     });
     expect((await program.api("GET", at(bob!.id))).body).toMatchObject({ method: null, bank_transfer: null });
   });
+
+  it.each([
+    { method: "wallet", email: "jane@wallet.example" },
+    { method: "bank_transfer", ...HOLDER, iban: "GB29NWBK60161331926819" },
+    { method: "crypto", network: "bitcoin", address: WALLET },
+    { method: "provider_a", account: "acct_1RTa2bXyZ" },
+  ])("stay as they are in an import, though no method is chosen: $method", async ({ method, ...fields }) => {
+    const program = await makeProgram();
+    const { id, email } = await makePartner(program);
+    await program.api("PUT", at(id), { method, ...fields });
+    const { body: before } = await program.api<object>("PUT", at(id), { method: null });
+    const file = `email,name,code,iban,currency\n${email},Jane Doe,jane,${IBAN},EUR\n`;
+    await sendImport(program, { kind: "partners" }, file);
+    expect(before).toMatchObject({ method: null, [method]: expect.any(Object) as object });
+    const { body: after } = await program.api<object>("GET", at(id));
+    expect(after).toMatchObject({ method: null, [method]: fields });
+  });
 });

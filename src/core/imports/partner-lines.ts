@@ -1,6 +1,6 @@
 import { codeKey, MAX_CODES } from "../../domain/code.ts";
 import { emailKey } from "../../domain/email.ts";
-import type { BankDetails } from "../../domain/payout-details.ts";
+import { COLUMN_OF, type BankDetails } from "../../domain/payout-details.ts";
 import { slugKey, type PartnerStatus } from "../../domain/partner.ts";
 import type { VendorName } from "../../domain/provider-name.ts";
 import { SliceCounter } from "../../lib/slices.ts";
@@ -259,7 +259,7 @@ function contradictionOf(lines: readonly PartnerLine[], before: KnownPartner | n
 
 function lacks(partner: KnownPartner, detail: Detail): boolean {
   if (detail !== "payout") return !partner[detail];
-  return partner.payout_method === null && partner.payout_email === null && partner.bank_account === null;
+  return partner.payout_method === null && Object.values(COLUMN_OF).every((column) => partner[column] === null);
 }
 
 function states({ input }: PartnerLine, detail: Detail): boolean {

@@ -2,7 +2,7 @@ import { and, eq, gte, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { selectRows } from "../../db/rows.ts";
-import { commissions, partners } from "../../db/schema.ts";
+import { commissions } from "../../db/schema.ts";
 import {
   checkChange,
   favorsPartner,
@@ -17,6 +17,7 @@ import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { byAmount, byPartner, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
@@ -195,13 +196,7 @@ export function haveIds(ids: readonly string[]): SQL {
  */
 export async function createManualCommission(caller: Caller, input: ManualCommission): Promise<CommissionView> {
   return untilWon(async () => {
-    const [ctx, [partner]] = await prove(
-      caller,
-      caller.db
-        .select()
-        .from(partners)
-        .where(and(eq(partners.id, input.partner_id), sql`${partners.program_id} = ${caller.programId}`)),
-    );
+    const [ctx, [partner]] = await prove(caller, selectPartner(caller, input.partner_id));
     if (input.amount_cents > 0) requireScope(ctx, "payouts");
     if (!partner) throw invalidField("partner_id", "No such partner.");
     if (partner.status !== "active") throw invalidField("partner_id", "Only active partners get commissions.");

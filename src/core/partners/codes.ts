@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, isNull, sql, type SQL } from "drizzle-orm";
-import { partnerCodes, partners } from "../../db/schema.ts";
+import { partnerCodes } from "../../db/schema.ts";
 import { codeKey, MAX_CODES } from "../../domain/code.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -9,6 +9,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { PartnerCode } from "../kernel/rows.ts";
@@ -25,10 +26,7 @@ export interface CodeInput {
 
 /** Lists the partner's current codes, oldest first. */
 export async function listCodes(ctx: Reader, partner_id: string): Promise<PartnerCode[]> {
-  const [[partner], rows] = await ctx.read(
-    ctx.db.select({ id: partners.id }).from(partners).where(ownPartner(ctx, partner_id)),
-    selectHeld(ctx, partner_id),
-  );
+  const [[partner], rows] = await ctx.read(selectPartner(ctx, partner_id), selectHeld(ctx, partner_id));
   if (!partner) throw notFound("partner");
   return rows;
 }
@@ -54,7 +52,7 @@ export async function createCode(caller: Caller, partner_id: string, input: Code
   const { ctx, code } = await untilWon(async () => {
     const [ctx, [partner], taken, own] = await prove(
       caller,
-      caller.db.select({ id: partners.id }).from(partners).where(ownPartner(caller, partner_id)),
+      selectPartner(caller, partner_id),
       selectTaken(caller, input),
       selectHeld(caller, partner_id),
     );
@@ -208,8 +206,4 @@ function heldCode(ctx: Reader, id: string): SQL | undefined {
     sql`${partnerCodes.program_id} = ${ctx.programId}`,
     isNull(partnerCodes.ended_at),
   );
-}
-
-function ownPartner(ctx: Reader, id: string): SQL | undefined {
-  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
 }

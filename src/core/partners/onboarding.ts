@@ -1,12 +1,12 @@
-import { and, eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
 import { flag, selectRows } from "../../db/rows.ts";
-import { partners } from "../../db/schema.ts";
 import { TRANSFER_METHOD } from "../../domain/partner.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { AccountAnswer, ConnectedAccounts, OnboardingLink } from "../../providers/connect.ts";
 import { commit } from "../kernel/commit.ts";
-import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { accountLinked } from "../kernel/payout-details.ts";
 import { openPayingKey } from "../kernel/provider-secrets.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
@@ -166,11 +166,4 @@ function value<T>(answer: AccountAnswer<T>): T {
   throw new AppError("provider_unavailable", "The payment provider cannot be reached at the moment.", {
     retryAfter: RETRY_AFTER_SECONDS,
   });
-}
-
-function selectPartner(ctx: Reader, id: string) {
-  return ctx.db
-    .select()
-    .from(partners)
-    .where(and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`));
 }

@@ -1,13 +1,14 @@
 /** Further slugs of a partner's own choice, each for a link of its own (PART-16). */
 import { sql } from "drizzle-orm";
 import { literal } from "../../db/client.ts";
-import { partnerSlugs, partners } from "../../db/schema.ts";
+import { partnerSlugs } from "../../db/schema.ts";
 import { isPlaceholderSlug } from "../../domain/application.ts";
 import { MAX_OWN_SLUGS, slugKey } from "../../domain/partner.ts";
 import { AppError, invalidField } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import { unknownOf } from "./made-slugs.ts";
 import { partnerChanged } from "./partners.ts";
@@ -29,10 +30,7 @@ export async function addOwnSlug(ctx: ProgramCtx, partner_id: string, slug: stri
   const slug_key = slugKey(slug);
   await untilWon(async () => {
     const [[partner], slugs, unknown] = await ctx.read(
-      ctx.db
-        .select()
-        .from(partners)
-        .where(sql`${partners.id} = ${partner_id} and ${partners.program_id} = ${ctx.programId}`),
+      selectPartner(ctx, partner_id),
       selectSlugs(ctx, partner_id),
       unknownOf(ctx, JSON.stringify([slug_key])),
     );

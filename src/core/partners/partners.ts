@@ -1,4 +1,4 @@
-import { and, eq, sql, type SQL } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { selectRows, whole } from "../../db/rows.ts";
 import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -21,6 +21,7 @@ import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Group, Partner, Program } from "../kernel/rows.ts";
@@ -143,7 +144,7 @@ export function searchTextOf(partner: Pick<Partner, keyof Searched>): string {
 export async function getPartner(caller: Caller, id: string): Promise<PartnerWithStats> {
   const [{ program }, [partner], [group], sums, [clicked], slugs] = await prove(
     caller,
-    caller.db.select().from(partners).where(owned(caller, id)),
+    selectPartner(caller, id),
     selectGroups(caller, sql`groups.id = (select p.group_id from partners p where p.id = ${id})`),
     accountSums(caller, id),
     selectRows(
@@ -268,7 +269,7 @@ async function changePartner(
   const { ctx, activated, taken, ...result } = await untilWon(async () => {
     const [ctx, [before], holders] = await prove(
       caller,
-      caller.db.select().from(partners).where(owned(caller, id)),
+      selectPartner(caller, id),
       caller.db
         .select({ partner_id: partnerSlugs.partner_id })
         .from(partnerSlugs)
@@ -416,8 +417,4 @@ async function commitPartner(ctx: ProgramCtx, plan: Parameters<typeof commit>[1]
       details: [{ path, message: "This value is taken." }],
     });
   }
-}
-
-function owned(ctx: Reader, id: string): SQL | undefined {
-  return and(eq(partners.id, id), sql`${partners.program_id} = ${ctx.programId}`);
 }

@@ -1,10 +1,9 @@
-import { and, eq, sql } from "drizzle-orm";
-import { partners } from "../../db/schema.ts";
 import { PAYOUT_METHODS, TRANSFER_METHOD, type PayoutMethod } from "../../domain/partner.ts";
 import { maskFields, type PayoutDetails } from "../../domain/payout-details.ts";
 import { notFound } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type BaseCtx, type Caller } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { openDetails } from "../kernel/sealed-details.ts";
 
@@ -25,13 +24,7 @@ export async function readPayoutDetails(
   caller: Caller,
   id: string,
 ): Promise<{ partner: Partner; details: StoredDetails }> {
-  const [ctx, [partner]] = await prove(
-    caller,
-    caller.db
-      .select()
-      .from(partners)
-      .where(and(eq(partners.id, id), sql`${partners.program_id} = ${caller.programId}`)),
-  );
+  const [ctx, [partner]] = await prove(caller, selectPartner(caller, id));
   if (!partner) throw notFound("partner");
   if (!ctx.may("payouts")) return { partner, details: await maskedDetails(ctx, partner) };
   await commit(ctx, { writes: [], occurrences: [{ type: "payout_details.read", payload: { partner_id: id } }] });

@@ -1,10 +1,9 @@
-import { and, eq, sql } from "drizzle-orm";
-import { partners } from "../../db/schema.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { viewPartner } from "../kernel/views.ts";
@@ -16,8 +15,7 @@ import { changePartnerRow } from "./change-destination.ts";
  */
 export async function releaseHold(caller: Caller, partner_id: string): Promise<Partner> {
   return untilWon(async () => {
-    const isOwn = and(eq(partners.id, partner_id), sql`${partners.program_id} = ${caller.programId}`);
-    const [ctx, [before]] = await prove(caller, caller.db.select().from(partners).where(isOwn));
+    const [ctx, [before]] = await prove(caller, selectPartner(caller, partner_id));
     if (!before) throw notFound("partner");
     const { slug, payouts_held_until: held_until } = before;
     if (held_until === null || held_until <= iso(ctx.now)) {

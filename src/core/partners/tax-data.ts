@@ -1,7 +1,7 @@
 /** Partners' tax data: set, and read in full or masked (OUT-33). */
-import { and, eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { selectRows } from "../../db/rows.ts";
-import { partners, taxData } from "../../db/schema.ts";
+import { taxData } from "../../db/schema.ts";
 import { maskTaxData, TAX_FIELDS, taxDataProblem, type TaxData } from "../../domain/tax.ts";
 import { invalidField, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
@@ -9,6 +9,7 @@ import { iso } from "../../lib/time.ts";
 import { pick } from "../../resources/field.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -91,7 +92,7 @@ export function masked({ partner, data }: OwnTaxData): OwnTaxData {
 async function readOwn(caller: Caller, id: string): Promise<OwnTaxData & { ctx: ProgramCtx }> {
   const [ctx, [partner], [stored]] = await prove(
     caller,
-    caller.db.select().from(partners).where(ownPartner(caller, id)),
+    selectPartner(caller, id),
     selectRows(
       caller.db,
       STORED_TAX_DATA,
@@ -101,8 +102,4 @@ async function readOwn(caller: Caller, id: string): Promise<OwnTaxData & { ctx: 
   );
   if (!partner) throw notFound("partner");
   return { ctx, partner, data: stored ? await openTaxData(ctx, stored) : null };
-}
-
-function ownPartner({ programId }: Pick<Caller, "programId">, id: string) {
-  return and(eq(partners.id, id), sql`${partners.program_id} = ${programId}`);
 }

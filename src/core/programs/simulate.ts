@@ -22,6 +22,7 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import { iso } from "../../lib/time.ts";
 import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { selectCounted } from "../ledger/counted-payments.ts";
 import {
   APPLIED_COLUMNS,
@@ -95,10 +96,7 @@ async function simulateApplied(caller: Caller, input: SimulationInput, apply_fro
       .select()
       .from(flows)
       .where(sql`${flows.program_id} = ${caller.programId}`),
-    caller.db
-      .select()
-      .from(partners)
-      .where(sql`${partners.id} = ${input.partner_id ?? ""} and ${partners.program_id} = ${caller.programId}`),
+    selectPartner(caller, input.partner_id ?? ""),
     selectGroups(caller),
   );
   const { apply_from: from = "" } = appliedFrom(ctx, apply_from, true);

@@ -1,8 +1,8 @@
-import { and, eq, sql } from "drizzle-orm";
-import { partners } from "../../db/schema.ts";
+import { sql } from "drizzle-orm";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { offerTo, selectOffer } from "../kernel/offer-rows.ts";
 import type { Partner } from "../kernel/rows.ts";
 import { untilWon } from "../kernel/races.ts";
@@ -16,12 +16,11 @@ import { invite, selectInvitations } from "./sign-in.ts";
  * `not_configured` if the service sends no e-mail.
  */
 export async function invitePartner(caller: Caller, id: string): Promise<Partner> {
-  const own = and(eq(partners.id, id), sql`${partners.program_id} = ${caller.programId}`);
   const address = sql`(select lower(email) from partners where id = ${id} and program_id = ${caller.programId})`;
   return untilWon(async () => {
     const [ctx, [partner], [recent], [group], active] = await prove(
       caller,
-      caller.db.select().from(partners).where(own),
+      selectPartner(caller, id),
       selectInvitations(caller, address),
       ...selectOffer(caller, id),
     );

@@ -1,12 +1,13 @@
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import { runBatch } from "../../db/client.ts";
-import { partners, portalLinks } from "../../db/schema.ts";
+import { portalLinks } from "../../db/schema.ts";
 import { shardOfToken, tokenOn } from "../../domain/shard.ts";
 import { randomToken, sha256Hex } from "../../lib/crypto.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { HOUR, iso, MINUTE } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { act, prove, type BaseCtx, type Caller } from "../kernel/context.ts";
+import { selectPartner } from "../kernel/partner-rows.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Partner, Program } from "../kernel/rows.ts";
 import { onShard } from "../kernel/shards.ts";
@@ -35,13 +36,7 @@ function earlier(end: string, key_ends_at: string | null): string {
  * @throws `not_found`; `invalid_transition` if the partner is deactivated.
  */
 export async function createPortalLink(caller: Caller, partner_id: string): Promise<PortalLink> {
-  const [found, [partner]] = await prove(
-    caller,
-    caller.db
-      .select()
-      .from(partners)
-      .where(and(eq(partners.id, partner_id), sql`${partners.program_id} = ${caller.programId}`)),
-  );
+  const [found, [partner]] = await prove(caller, selectPartner(caller, partner_id));
   if (!partner) throw notFound("partner");
   if (partner.status === "deactivated") throw new AppError("invalid_transition", "The partner is deactivated.");
   return act(found, async (ctx) => {

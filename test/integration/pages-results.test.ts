@@ -1,6 +1,14 @@
 /** The page that reads a result file, and the debtor's settings (OUT-27, OUT-28). */
 import { expect, it } from "vitest";
-import { DEBTOR, IBAN_ACCOUNT, makeFile, rowsOf, statusesOf, withBankPayouts } from "../support/bank-payouts.ts";
+import {
+  DEBTOR,
+  EXPORTS,
+  IBAN_ACCOUNT,
+  makeFile,
+  rowsOf,
+  statusesOf,
+  withBankPayouts,
+} from "../support/bank-payouts.ts";
 import { programOfOwner, signInOwner, textOf } from "../support/visitor.ts";
 
 it("a result file is previewed, then applied with one button (OUT-28)", async () => {
@@ -25,6 +33,19 @@ it("a result file is previewed, then applied with one button (OUT-28)", async ()
   expect(textOf((await owner.get(`${at}?done=results`)).body)).toContain("Results applied.");
   expect(await statusesOf(program)).toEqual({ paid: 1, failed: 1, processing: 1 });
   expect(textOf((await owner.post(at, { text })).body)).not.toContain("Apply to");
+});
+
+it("the payouts that a result has decided are not offered to be marked as paid (PAGE-36)", async () => {
+  const program = await withBankPayouts([1, 2, 4, 8].map((n) => ({ account: IBAN_ACCOUNT, amount_cents: n * 1_000 })));
+  const { body: file } = await makeFile(program);
+  const [a, b, c, d] = await rowsOf(program);
+  const results = `payout_id,status\n${a?.id},paid\n${b?.id},failed\n`;
+  await program.api("POST", `${EXPORTS}/${file.id}/results`, results, { "content-type": "text/csv" });
+  const owner = await signInOwner(program);
+  expect(textOf((await owner.get("/dashboard/payouts/pay")).body)).toContain("Mark these 2 as paid · 120.00 EUR");
+  const { body } = await owner.get(`/dashboard/payouts/exports/${file.id}`);
+  const offered = [a, b, c, d].map((row) => body.includes(`name="except" value="${row?.id}"`));
+  expect(offered).toEqual([false, false, true, true]);
 });
 
 it("a result file that cannot be read is named beside its text, which stays (OUT-28)", async () => {

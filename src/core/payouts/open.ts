@@ -1,5 +1,5 @@
 /** Open payouts, and the payouts that moved at an instant, for the pages (PAGE-36, PAGE-37). */
-import { desc, sql, type SQL } from "drizzle-orm";
+import { desc, getTableColumns, sql, type SQL } from "drizzle-orm";
 import { atMost, literal, literals } from "../../db/client.ts";
 import { amount, columnsOf, flag, nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { partners, payoutExports } from "../../db/schema.ts";
@@ -34,13 +34,19 @@ export interface OpenPayouts {
   /** The first partners whose payouts wait for payout details, and the number of all. */
   lacking: Pick<Partner, NameColumn>[];
   partners: number;
-  /** The newest open files, and whether there are more. */
+  /** The newest open files, each with the count and amount of its payouts that are still open; whether there are more. */
   files: PayoutExport[];
   hasMore: boolean;
 }
 
 const NAME_COLUMNS = ["id", "email", "slug", "first_name", "last_name", "status"] as const;
 type NameColumn = (typeof NAME_COLUMNS)[number];
+
+/** A figure of a file's payouts `p` that no result has decided yet. */
+function ofOpen<T>(what: SQL) {
+  return sql<T>`(select ${what} from export_items i cross join payouts p on p.id = i.payout_id
+    where i.export_id = payout_exports.id and i.status = 'open')`;
+}
 
 /** The pending and failed payouts, and the open files. */
 export async function readOpenPayouts(ctx: Reader): Promise<OpenPayouts> {
@@ -65,7 +71,11 @@ export async function readOpenPayouts(ctx: Reader): Promise<OpenPayouts> {
           group by partner_id order by partner_id limit ${literal(MAX_NAMED)}) l cross join partners t on t.id = l.partner_id`,
     ),
     ctx.db
-      .select()
+      .select({
+        ...getTableColumns(payoutExports),
+        count: ofOpen<number>(sql`count(*)`),
+        amount_cents: ofOpen<Cents>(sql`ifnull(sum(p.amount_cents), 0)`),
+      })
       .from(payoutExports)
       .where(sql`${payoutExports.program_id} = ${ctx.programId} and ${payoutExports.status} = 'open'`)
       .orderBy(desc(payoutExports.id))

@@ -166,7 +166,7 @@ async function filePage(c: Context<PageEnv>, id: string, again?: Again) {
             label="Payouts in the file"
             columns={isOpen ? [{ label: "Not paid", hidden: true }, ...ITEM_COLUMNS] : ITEM_COLUMNS}
             rows={story.items.map((item) => [
-              ...(isOpen ? [<NotPaid item={item} again={again} />] : []),
+              ...(isOpen ? [item.status === "open" ? <NotPaid item={item} again={again} /> : null] : []),
               <PartnerLink partner={{ ...item, id: item.partner_id, status: item.partner_status }} />,
               <a href={`${AT}/${item.payout_id}`}>
                 <Badge state={ITEM_STATES[item.status]} />

@@ -21,7 +21,7 @@ export function linesOf(
   adjustments: readonly AdjustmentFact[],
   base_cents: Cents,
 ): Line[] | null {
-  const stating = facts.find(({ lines }) => lines);
+  const stating = facts.find(({ lines }) => lines?.length);
   if (!stating?.lines) return null;
   const { lines, lines_cents: whole = stating.base_cents } = stating;
   const amounts = lines.map(({ amount_cents }) => amount_cents);

@@ -123,6 +123,18 @@ describe("a flow of matching items (LINE-5, LINE-6)", () => {
     expect(await earned(program)).toMatchObject({ amounts: [5_000], bases: [10_000] });
   });
 
+  it("counts the payment if the sale states no line, or an empty list of them (LINE-1)", async () => {
+    const program = await shop({ ...MATCHING, conditions: [{ ...PRO, op: "neq" }] });
+    const sale = { amount_cents: 10_000, currency: "USD", net_of_tax: true, ref: "jane" };
+    await program.api("POST", "/api/v1/track/sale", { external_id: "none", ...sale });
+    const empty = { external_id: "empty", ...sale, items: [] };
+    for (let i = 0; i < 2; i++) {
+      const reply = await program.api("POST", "/api/v1/track/sale", empty);
+      expect([reply.status, reply.body]).toMatchObject([200, { outcome: "commission" }]);
+    }
+    expect((await earned(program)).amounts).toEqual([5_000, 5_000]);
+  });
+
   it("is refused without a condition on products", async () => {
     const program = await shop();
     const flow = { name: "x", action_type: "percentage", action_value: 5, base: "matching_items" };

@@ -8,7 +8,7 @@ import { giveCode } from "../support/codes.ts";
 import { sendA } from "../support/ledger.ts";
 import { openMailbox } from "../support/mailbox.ts";
 import { makeCommissions } from "../support/payouts.ts";
-import { makePartner, makeProgram, programContext, testContext } from "../support/program.ts";
+import { makePartner, makeProgram, programContext, testContext, type TestProgram } from "../support/program.ts";
 import { sessionCompleted } from "../support/provider-a.ts";
 import { signInOwner, textOf, type Visitor } from "../support/visitor.ts";
 
@@ -19,6 +19,15 @@ afterEach(() => {
 
 function refusedOn(owner: Visitor): () => Promise<string | undefined> {
   return async () => /Webhooks of Stripe refused (\d+) so far/.exec(textOf((await owner.get("/dashboard")).body))?.[1];
+}
+
+/** Reads whether the overview has the task to prepare payouts, and whether a run would make one. */
+async function preparedBy(program: TestProgram): Promise<() => Promise<boolean[]>> {
+  const owner = await signInOwner(program);
+  return async () => {
+    const { body } = await program.api<{ payouts: unknown[] }>("POST", "/api/v1/payouts/generate", { dry_run: true });
+    return [/Prepare payouts Ready to pay/.test(textOf((await owner.get("/dashboard")).body)), body.payouts.length > 0];
+  };
 }
 
 describe("what waits without being decided (PAGE-16)", () => {
@@ -42,17 +51,12 @@ describe("what waits without being decided (PAGE-16)", () => {
     const program = await makeProgram({ min_payout_cents: 2_000, min_payouts: { JPY: 900 } });
     const [ada, grace] = [await makePartner(program), await makePartner(program)];
     const invited = await makePartner(program, {}, "invited");
-    const owner = await signInOwner(program);
-    const named = async () => textOf((await owner.get("/dashboard")).body).includes("Prepare payouts Ready to pay");
-    const planned = async () => {
-      const { body } = await program.api<{ payouts: unknown[] }>("POST", "/api/v1/payouts/generate", { dry_run: true });
-      return body.payouts.length > 0;
-    };
+    const named = await preparedBy(program);
     const [results, earn] = [
       [] as boolean[][],
       async (partner: { id: string }, amount_cents: number, currency = "USD") => {
         await makeCommissions(program, partner.id, [{ amount_cents, currency }]);
-        results.push([await named(), await planned()]);
+        results.push(await named());
       },
     ];
     await earn(ada, 1_999);
@@ -64,6 +68,36 @@ describe("what waits without being decided (PAGE-16)", () => {
     // Debts of one partner do not lower the payout of another.
     await earn(ada, -9_000, "JPY");
     expect(results.at(-1)).toEqual([true, true]);
+  });
+
+  it("is no payout to prepare if all that reaches the minimum is disputed (PAY-10, OUT-2)", async () => {
+    const program = await makeProgram({ min_payout_cents: 2_000 });
+    const { id } = await makePartner(program);
+    const named = await preparedBy(program);
+    await makeCommissions(program, id, [
+      { amount_cents: 1_500 },
+      { amount_cents: 9_000, flagged: true, review_reason: "disputed" },
+    ]);
+    expect(await named()).toEqual([false, false]);
+    await makeCommissions(program, id, [{ amount_cents: 500 }]);
+    expect(await named()).toEqual([true, true]);
+    // A debt about which a dispute is open lowers no other sum.
+    await makeCommissions(program, id, [{ amount_cents: -9_500, flagged: true, review_reason: "disputed" }]);
+    expect(await named()).toEqual([true, true]);
+  });
+
+  it("is a payout to prepare once a converted sum reaches the minimum of the payout currency (OUT-36)", async () => {
+    const program = await makeProgram({ min_payout_cents: 2_000, payout_currency: "EUR", min_payouts: { EUR: 1_500 } });
+    const { id } = await makePartner(program);
+    const named = await preparedBy(program);
+    await makeCommissions(program, id, [{ amount_cents: 2_400 }, { amount_cents: 90_000, currency: "GBP" }]);
+    expect(await named()).toEqual([false, false]);
+    await program.api("PUT", "/api/v1/rates", { base: "EUR", rates: { USD: "2" } });
+    expect(await named()).toEqual([false, false]);
+    await makeCommissions(program, id, [{ amount_cents: 300, currency: "EUR" }]);
+    expect(await named()).toEqual([true, true]);
+    await makeCommissions(program, id, [{ amount_cents: -2, currency: "USD" }]);
+    expect(await named()).toEqual([false, false]);
   });
 
   it("is a payout on hold, beside those to pay (OUT-24)", async () => {

@@ -134,7 +134,7 @@ describe("the overviews", () => {
     );
   });
 
-  it("read no more rows after 3,000 more commissions and payments in every state, but those of a partner that are flagged", async () => {
+  it("read no more rows after 3,000 more commissions and payments in every state, but those that are flagged", async () => {
     const program = await makeProgram();
     const partner = await makePartner(program);
     const commissions = await makeCommissions(program, partner.id, [
@@ -176,8 +176,9 @@ describe("the overviews", () => {
       .bind(program.id, iso(Date.now() - 400 * DAY), iso(Date.now()))
       .run();
     const after = await measured();
-    // The partner's own page reads each of their flagged commissions, which wait for a person's review.
-    const more = { owner: 30, partner: 30 + 300 };
+    // The partner's own page reads each of their flagged commissions, which wait for a person's review; the owner's a
+    // thousand, which may be disputed.
+    const more = { owner: 30 + 1_000, partner: 30 + 300 };
     const tooMany = (["owner", "partner"] as const).filter((who) => after[who].rows > before[who].rows + more[who]);
     expect([tooMany, before, tooMany.map((who) => after[who])]).toEqual([[], before, []]);
     expect((await readOverview(ctx, lastDays(Date.now(), DAYS))).waiting).toMatchObject({ pending: 602, flagged: 301 });

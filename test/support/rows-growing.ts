@@ -141,8 +141,8 @@ export const GROWING: Record<string, Growing> = {
   },
   "GET /dashboard": {
     run: async ({ owner }) => owner.get("/dashboard"),
-    why: "what partners earned and sold in these days is summed by day, and holds are counted among a thousand payouts",
-    story: 19,
+    why: "what partners earned and sold in these days is summed by day; holds, amounts and disputes are each looked up in a thousand rows",
+    story: 25,
   },
   "POST /api/v1/customers/erase": {
     run: api("POST", "/api/v1/customers/erase", ({ customer_email }) => ({ email: customer_email })),

@@ -17,6 +17,7 @@ import type { CurrencyStats } from "../kernel/views.ts";
 import { accountSums, statsOf, type AccountSum } from "../ledger/journal.ts";
 import { lastDays, selectCodeStats, type CodeStats } from "../partners/code-stats.ts";
 import { countOnHold } from "../payouts/hold.ts";
+import { readPricing, type Pricing } from "../payouts/exchange.ts";
 import { canPrepare } from "../payouts/payable.ts";
 import { booksStatus, type BooksStatus } from "../reconcile/findings.ts";
 import { fillDays, daysBefore, daysOf, includesDay, type Daily, type Days } from "./days.ts";
@@ -190,9 +191,13 @@ const NO_WAITING: Waiting = {
   ...{ on_hold: 0, preparable: 0, unknown_codes: 0, claims: 0, applications: 0 },
 };
 
-/** Reads the owner's overview of some days and of the same number of days before, in one round trip. */
+/**
+ * Reads the owner's overview of some days and of the same number of days before, in one round trip, with a payout currency
+ * in two.
+ */
 export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overview> {
   const { db } = ctx;
+  const pricing = await readPricing(ctx);
   const earlier = daysBefore(days);
   const both = { from: earlier.from, to: days.to };
   const own = sql`program_id = ${ctx.programId}`;
@@ -214,7 +219,7 @@ export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overvie
       from earning_days where ${inBoth} group by 1, 2 having sum(commissions) > 0 or sum(revenue_cents) <> 0`,
       ),
       accountSums(ctx, ""),
-      selectRows(db, WAITING, waitingCounts(ctx, own)),
+      selectRows(db, WAITING, waitingCounts(ctx, pricing, own)),
       selectRows(db, FAILING, failingEndpoints(own)),
       selectRows(db, ENDING_KEY, endingKeys(ctx)),
       selectRows(db, { rated_at: text }, endingRates(ctx, own)),
@@ -417,14 +422,14 @@ function isStanding(row: AccountSum): row is Standing & AccountSum {
   return row.account === "pending" || row.account === "payable" || row.account === "in_payout";
 }
 
-function waitingCounts(ctx: ProgramCtx, own: SQL): SQL {
+function waitingCounts(ctx: ProgramCtx, pricing: Pricing, own: SQL): SQL {
   // A new program has no row yet.
   const count = (list: string, ...states: string[]) => sql`coalesce(sum(iif(list = ${list}
     and state in ${literals(states)}, count, 0)), 0)`;
   return sql`select ${count("commissions", "pending")} as pending, ${count("flagged", "pending")} as flagged,
       ${count("payouts", "pending", "processing", "failed")} as payouts,
       ${count("payouts", "pending")} as unpaid, ${count("payouts", "failed")} as failed,
-      (${heldPayouts(own)}) as held, (${countOnHold(ctx)}) as on_hold, ${canPrepare(ctx)} as preparable,
+      (${heldPayouts(own)}) as held, (${countOnHold(ctx)}) as on_hold, ${canPrepare(ctx, pricing)} as preparable,
       (${countUnknownCodes(ctx.programId)}) as unknown_codes,
       ${count("claims", "open")} as claims, ${count("applications", "pending")} as applications
     from list_counts where ${own}`;

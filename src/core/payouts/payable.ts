@@ -23,6 +23,8 @@ export interface GenerationInput {
   require_details?: boolean;
 }
 
+type Requirements = Pick<GenerationInput, "require_details">;
+
 /** A range of partner ids, excluding `after`. */
 export interface Chunk {
   after: string;
@@ -83,7 +85,7 @@ interface Sum {
 }
 
 /** Why a sum of a partner `p` makes no payout, null if it does. */
-function skipReason(ctx: Reader, { require_details }: GenerationInput, { sum, currency, isTooLarge }: Sum): SQL {
+function skipReason(ctx: Reader, { require_details }: Requirements, { sum, currency, isTooLarge }: Sum): SQL {
   return sql`case when p.status = 'invited' then 'partner_invited' when ${sum} <= 0 then 'not_positive'
     when ${isTooLarge} then 'too_large' when ${sum} < ${minimum(ctx, currency)} then 'below_minimum'
      when p.tax_data_id is null and (select require_tax_data from programs where id = ${ctx.programId})
@@ -103,23 +105,6 @@ function minimum(ctx: Reader, currency: SQL): SQL {
       (2 * (${units(currency)}) * ${least} + ${ownUnits}) / (2 * ${ownUnits})) end`;
 }
 
-/** The most balances of partners that `canPrepare` looks at; with more of them it is true. */
-const MOST_BALANCES = 1_000;
-
-/**
- * Whether a run can pay a partner, by the balances: in some currency one reaches the minimum. In a payout currency, whose
- * sums need the rates, any amount does.
- */
-export function canPrepare(ctx: Reader): SQL {
-  const owed = sql`(select partner_id, currency, amount_cents from balances where program_id = ${ctx.programId}
-    and partner_id > '' and account = 'payable' and amount_cents > 0 limit ${literal(MOST_BALANCES)})`;
-  return sql`(exists (select 1 from ${owed} b cross join partners p on p.id = b.partner_id
-      cross join programs g on g.id = ${ctx.programId}
-      where p.status <> 'invited' and (p.tax_data_id is not null or not g.require_tax_data)
-        and (g.payout_currency is not null or b.amount_cents >= ${minimum(ctx, sql.raw("b.currency"))}))
-    or (select count(*) from ${owed}) = ${literal(MOST_BALANCES)})`;
-}
-
 /** The columns of a partner `p` beside its sum. */
 function ofPartner(ctx: Reader): SQL {
   return sql`p.payout_method as method, ${partnerLacksDetails("p")} as lacks_details,
@@ -132,15 +117,46 @@ function ofPartner(ctx: Reader): SQL {
  */
 export function payableSums(ctx: Reader, input: GenerationInput, pricing: Pricing, chunk?: Chunk): SQL {
   const within = chunk ? sql`and c.partner_id > ${chunk.after} and c.partner_id <= ${chunk.upto}` : sql``;
-  const where = sql`where ${dueOf(ctx.programId, "c", input)} ${within}
-    group by c.partner_id, c.currency, ${disputed("c")}`;
-  if (pricing.currency !== null) return convertedSums(ctx, input, { ...pricing, currency: pricing.currency }, where);
-  const [sum, currency] = [sql.raw("sum(c.amount_cents)"), sql.raw("c.currency")];
+  return sumsOf(
+    ctx,
+    input,
+    pricing,
+    sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
+        count(*) as commission_count, ${disputed("c")} as disputed
+      from commissions c where ${dueOf(ctx.programId, "c", input)} ${within} group by 1, 2, 5`,
+  );
+}
+
+/** The most balances, and flagged commissions, that `canPrepare` looks at; with more balances it is true. */
+const MOST_READ = literal(1_000);
+
+/** Whether a run until now can pay a partner: `payableSums`, of the balances without what is disputed. */
+export function canPrepare(ctx: Reader, pricing: Pricing): SQL {
+  const own = sql`program_id = ${ctx.programId}`;
+  const owed = sql`(select partner_id, currency, amount_cents from balances where ${own}
+    and partner_id > '' and account = 'payable' and amount_cents <> 0 limit ${MOST_READ})`;
+  const held = sql`select partner_id, currency, -amount_cents from (
+      select * from commissions where ${own} and flagged = 1 order by id desc limit ${MOST_READ}) c
+    where status = 'approved' and payout_id is null and ${disputed("c")}`;
+  const sums = sumsOf(
+    ctx,
+    {},
+    pricing,
+    sql`select partner_id, currency, sum(amount_cents) as amount_cents, 0 as commission_count, false as disputed
+      from (select * from ${owed} union all ${held}) group by 1, 2`,
+  );
+  return sql`(exists (select 1 from (${sums}) where reason is null) or (select count(*) from ${owed}) = ${MOST_READ})`;
+}
+
+/** `payableSums` of what partners have `earned`, by currency and whether it is disputed. */
+function sumsOf(ctx: Reader, input: Requirements, pricing: Pricing, earned: SQL): SQL {
+  if (pricing.currency !== null) return convertedSums(ctx, input, { ...pricing, currency: pricing.currency }, earned);
+  const [sum, currency] = [sql.raw("e.amount_cents"), sql.raw("e.currency")];
   const reason = skipReason(ctx, input, { sum, currency, isTooLarge: exceedsRoom(ctx, sum, currency) });
-  return sql`select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
-      count(*) as commission_count, ${ofPartner(ctx)}, null as source_amounts,
-      case when ${disputed("c")} then 'disputed' else ${reason} end as reason
-    from commissions c cross join partners p on p.id = c.partner_id ${where}`;
+  return sql`select e.partner_id as partner_id, ${currency} as currency, ${sum} as amount_cents,
+      e.commission_count as commission_count, ${ofPartner(ctx)}, null as source_amounts,
+      case when e.disputed then 'disputed' else ${reason} end as reason
+    from (${earned}) e cross join partners p on p.id = e.partner_id`;
 }
 
 /**
@@ -159,24 +175,21 @@ function isBeyond(ctx: Reader, to: string): SQL {
  * The sums in the payout currency, of the parts in every currency with a rate. The parts of sums beyond the limit are
  * `too_large`, as earned.
  */
-function convertedSums(ctx: Reader, input: GenerationInput, pricing: Pricing & { currency: string }, where: SQL): SQL {
+function convertedSums(ctx: Reader, input: Requirements, pricing: Pricing & { currency: string }, earned: SQL): SQL {
   const to = pricing.currency;
-  const earned = sql.raw("e.amount_cents");
+  const part = sql.raw("e.amount_cents");
   const most = literal(LARGEST_BALANCE);
   const size = sql.raw("abs(sum(t.converted_cents))");
   const beyond = isBeyond(ctx, to);
   const sum = sql.raw("w.amount_cents");
   const reason = skipReason(ctx, input, { sum, currency: sql`${to}`, isTooLarge: sql.raw("false") });
   return sql`with rates as materialized ${ratesTable(to, pricing.rates)},
-    earned as materialized (
-      select c.partner_id as partner_id, c.currency as currency, sum(c.amount_cents) as amount_cents,
-        count(*) as commission_count, ${disputed("c")} as disputed
-      from commissions c ${where}),
+    earned as materialized (${earned}),
     parts as materialized (
       select e.*, r.rate as rate, r.rate_source as rate_source, r.rate_at as rate_at,
-        ${convertedSql(earned, "r")} as converted_cents,
+        ${convertedSql(part, "r")} as converted_cents,
         case when e.disputed then 'disputed' when r.rate is null then 'rate_missing'
-          when abs(${convertedSql(earned, "r")}) > ${most} or ${exceedsRoom(ctx, earned, sql.raw("e.currency"))}
+          when abs(${convertedSql(part, "r")}) > ${most} or ${exceedsRoom(ctx, part, sql.raw("e.currency"))}
             then 'too_large' end as reason
       from earned e left join rates r on r.currency = e.currency),
     wholes as materialized (

@@ -56,6 +56,20 @@ it("approving the ticked ones asks first if some are on hold (COM-6)", async () 
   expect(await statuses()).toEqual(["approved", "approved", "approved"]);
 });
 
+it("the question before the hold ends decides no commission that has changed since the list was opened (PAGE-40)", async () => {
+  const { program, owner, ids, statuses } = await makeHeld();
+  await owner.get(AT);
+  const fields = { ids, status: "approved", back: "", seen_at: iso(Date.now()) };
+  const asked = await owner.post(`${AT}/bulk`, fields);
+  await program.api("PATCH", `/api/v1/commissions/${ids[2]!}`, { flagged: true });
+  await program.api("PATCH", `/api/v1/commissions/${ids[2]!}`, { flagged: false });
+  const sent = Object.fromEntries<Fields[string]>(sentOf(asked.body));
+  expect(textOf((await owner.post(`${AT}/bulk`, sent)).body)).toContain(
+    `2 commissions approved; not these: ${ids[2]!}`,
+  );
+  expect(await statuses()).toEqual(["approved", "approved", "pending"]);
+});
+
 it("approving all that match says before how many are held and until when; rejecting does not (COM-6)", async () => {
   const { owner } = await makeHeld();
   const page = async (move: string) => textOf((await owner.get(`${AT}/matching?move=${move}`)).body);

@@ -105,7 +105,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
     const reply = await send(EDIT, mine, { payout_email: "new@wallet.example" });
     expect(reply.status).toBe(422);
     const text = textOf(reply.body);
-    expect(text).toContain(`${finance} changed this while you were editing.`);
+    expect(text).toContain(`Changed by ${finance} while you were editing.`);
     expect(text).toContain(`Changed to “Bank transfer” by ${finance}.`);
   });
 
@@ -161,7 +161,9 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
       422,
       true,
     ]);
-    expect(textOf(reply.body)).toContain("You changed this in another window. Your input is below");
+    expect(textOf(reply.body)).toContain(
+      "Changed by you in another window while you were editing. Your input is below",
+    );
     expect((await send("9", 7)).status).toBe(303);
   });
 
@@ -233,7 +235,7 @@ describe("the currency and the minimum payout, on two pages of the settings (PAG
     const [sent, earlier] = [await opened(path), await opened(other)];
     expect((await send(other, earlier, others)).status).toBe(303);
     const refused = await send(path, sent, changed);
-    expect([refused.status, textOf(refused.body)]).toEqual([422, expect.stringMatching(/changed this|Changed to/)]);
+    expect([refused.status, textOf(refused.body)]).toEqual([422, expect.stringMatching(/Changed (?:by|to)/)]);
     const { min_payout_cents, currency: stored } = (
       await program.api<Record<string, unknown>>("GET", "/api/v1/programs/me")
     ).body;

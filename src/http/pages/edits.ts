@@ -59,21 +59,13 @@ export async function refusedEdit<Row extends object>(
 
 async function conflict<Row>(c: Context<PageEnv>, form: EditForm<Row>, row: Row, { conflicts }: StaleChange) {
   const by = whoText(c, await readLastChange(c.var.ctx, form.changes(row), conflicts));
-  const changed =
-    by === OTHER_WINDOW
-      ? "You changed this in another window"
-      : `${capitalized(by ?? "somebody")} changed this while you were editing`;
   const texts = form.texts(row);
   const meanwhile = Object.fromEntries(conflicts.map((name) => [name, { value: textOf(texts[name]), by }]));
   return {
-    message: `${changed}. Your input is below and not saved yet: check the marked fields, then save again to keep yours.`,
+    message: `Changed by ${by ?? "somebody"} while you were editing. Your input is below and not saved yet: check the marked fields, then save again to keep yours.`,
     fields: Object.fromEntries(conflicts.map((name) => [name, meanwhileText(textOf(texts[name]), by)])),
     meanwhile,
   };
-}
-
-function capitalized(name: string): string {
-  return /^(?:an|this|you|somebody)\b/.test(name) ? name.charAt(0).toUpperCase() + name.slice(1) : name;
 }
 
 /** The text beside a field that somebody else changed. */
@@ -81,13 +73,11 @@ export function meanwhileText(value: string, by: string | null): string {
   return `Changed to ${value === "" ? "nothing" : `“${value}”`}${by === null ? "" : ` by ${by}`}.`;
 }
 
-const OTHER_WINDOW = "you in another window";
-
 /** Partners do not see which team member it was. */
 function whoText(c: Context<PageEnv>, actor: Actor | null): string | null {
   if (actor === null) return null;
   const { session } = c.var;
-  if (actor.type === "member" && actor.id === session.record.email) return OTHER_WINDOW;
+  if (actor.type === "member" && actor.id === session.record.email) return "you in another window";
   if (session.partner) return actor.type === "partner" ? "you" : session.program.name;
   if (actor.type === "api_key") return "an API key";
   if (actor.type === "cron" || actor.type === "operator") return "this service";

@@ -60,6 +60,22 @@ describe("the filters above a list (PAGE-20)", () => {
     ]);
     const since = await chipsOf(owner, "/dashboard/payments?from=2026-03-01");
     expect(since.on).toEqual([["Remove the filter Since 1 Mar 2026 ×", "/dashboard/payments"]]);
+    // The case of ids counts: what was typed is shown as it is.
+    const typed = await chipsOf(owner, "/dashboard/payments?search=pi_a&outcome=no_ref");
+    expect(typed.on.map(([text]) => text)).toEqual([
+      "Remove the filter Search: pi_a ×",
+      "Remove the filter Outcome: No partner named ×",
+    ]);
+    for (const list of ["payments", "customers"]) {
+      const shown = textOf((await owner.get(`/dashboard/${list}`)).body);
+      expect(shown).toContain("Order, customer's full e-mail, or partner");
+    }
+    for (const address of ["/dashboard/payouts", "/dashboard/claims", "/dashboard/payments"]) {
+      const options = [...(await owner.get(address)).body.matchAll(/<option[^>]*>(\p{L}[^<]*)</gu)].map(
+        ([, text]) => text!,
+      );
+      expect(options.filter((text) => text[0] !== text[0]!.toUpperCase())).toEqual([]);
+    }
   });
 
   it("offer the calendar months of the program's zone", () => {

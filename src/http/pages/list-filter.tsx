@@ -3,7 +3,6 @@ import { dateText, dayText } from "./locale.ts";
 import type { ListOf, ListQuery, Shown } from "./list.tsx";
 import { Checkbox, Field, FieldsOf, SelectField } from "./parts/form.tsx";
 import { FilterInput, type FilterField } from "./parts/filter-fields.tsx";
-import { capitalized } from "./parts/figures.tsx";
 import { partnerText } from "./parts/partner.tsx";
 import { isDate, monthIn } from "../../domain/time-zone.ts";
 import { iso } from "../../lib/time.ts";
@@ -168,7 +167,7 @@ function chipsOf<Query extends ListQuery, Row>(
     const value = texts[name];
     return value === undefined || name === "from" || name === "to"
       ? []
-      : [{ text: `${chip}: ${capitalized(text(value))}`, names: [name] }];
+      : [{ text: `${chip}: ${text(value)}`, names: [name] }];
   });
   const id = texts["partner_id"];
   if (id === undefined) return chips;

@@ -1,6 +1,6 @@
 import { isDate } from "../../../domain/time-zone.ts";
 import { PROVIDER_NAMES } from "../../../providers/registry.ts";
-import { providerText } from "./figures.tsx";
+import { capitalized, providerText } from "./figures.tsx";
 import { Field, SelectField, useValue } from "./form.tsx";
 
 /** A field of a list's filter. */
@@ -28,12 +28,19 @@ export function choice<Value extends string>(
   among: readonly Value[],
   text: (value: Value) => string = (value) => value,
 ): FilterField {
-  return { name, label, among, text: (value) => (among.some((one) => one === value) ? text(value as Value) : value) };
+  const isKnown = (value: string): value is Value => among.some((one) => one === value);
+  return { name, label, among, text: (value) => (isKnown(value) ? capitalized(text(value)) : value) };
 }
 
 /** The search for payments and their customers (PAY-21). */
 export const PAYMENT_SEARCH: FilterField = {
-  ...{ name: "search", label: "Order, customer or partner", chip: "Search", maxlength: 200, isSearch: true },
+  ...{
+    name: "search",
+    label: "Order, customer's full e-mail, or partner",
+    chip: "Search",
+    maxlength: 200,
+    isSearch: true,
+  },
 };
 
 export const PROVIDER_FIELD = choice("provider", "Provider", PROVIDER_NAMES, providerText);
@@ -58,7 +65,7 @@ interface ChoiceProps<Value extends string> {
   text?: ((value: Value) => string) | undefined;
 }
 
-export function Choice<Value extends string>({ name, label, among, text = (value) => value }: ChoiceProps<Value>) {
+export function Choice<Value extends string>({ name, label, among, text = capitalized }: ChoiceProps<Value>) {
   const options = [{ value: "", label: "Any" }, ...among.map((value) => ({ value, label: text(value) }))];
   return <SelectField name={name} label={label} options={options} />;
 }

@@ -75,6 +75,9 @@ describe("flows", () => {
     const preview = await boss.get(`${path}?action_value=40`);
     expect(textOf(preview.body)).toContain("1 payment 20.00 USD 40.00 USD");
     expect(preview.body).toContain('name="rate" value="40"');
+    expect(textOf(preview.body)).toContain("40 % in place of 30 %");
+    const same = textOf((await boss.get(`${path}?action_value=30.0`)).body);
+    expect([same.includes("30 %, as before"), same.includes("in place of")]).toEqual([true, false]);
     for (const typed of ["300", "a lot", ""]) {
       const wrong = await boss.get(`${path}?action_value=${encodeURIComponent(typed)}`);
       expect([wrong.status, /id="f-action_value"[^>]*aria-invalid="true"/.test(wrong.body)]).toEqual([422, true]);

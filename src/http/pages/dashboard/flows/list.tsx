@@ -350,7 +350,8 @@ interface Rate {
 /** Previews another rate that was typed in the list, with the button that saves it. */
 function ratePage(c: Context<PageEnv>, flow: Flow, { value, typed, simulation }: Rate) {
   const money = moneyFormat(flow, c.var.session.program);
-  const said = `${flow.name}: ${rateText(actionOf(typed), money)} in place of ${rateText(actionOf(flow), money)}`;
+  const [rate, before] = [typed, flow].map((of) => rateText(actionOf(of), money));
+  const said = `${flow.name}: ${rate}${rate === before ? ", as before" : ` in place of ${before}`}`;
   const actions = (
     <a class="button" href={addressOf(flow)}>
       Edit flow

@@ -140,6 +140,27 @@ describe("the statistics (PORTAL-2)", () => {
   });
 });
 
+describe("a payout", () => {
+  it("is pending in no sense of a commission's, which waits for approval: it is scheduled", async () => {
+    await makeCommissions(program, jane.id, [{ amount_cents: 9_000 }]);
+    await program.api("POST", "/api/v1/payouts/generate", {});
+    const { body } = await program.api<{ data: { id: string }[] }>("GET", "/api/v1/payouts");
+    for (const path of ["/portal/payouts", `/portal/payouts/${body.data[0]!.id}`]) {
+      const shown = textOf((await visitor.get(path)).body);
+      expect([shown.includes("scheduled"), /pending/i.test(shown)]).toEqual([true, false]);
+    }
+  });
+});
+
+describe("payout details", () => {
+  it("offer no account for transfers that the program cannot make", async () => {
+    const shown = async () => (await visitor.get("/portal/details")).body.includes("Account at Stripe");
+    expect(await shown()).toBe(false);
+    await program.api("PATCH", "/api/v1/programs/me", { provider_a_api_key: "rk_live_1" });
+    expect(await shown()).toBe(true);
+  });
+});
+
 describe("the statement of a payout (PORTAL-3)", () => {
   it("names the last day of its period, whose end is the first instant after it", async () => {
     const created_at = "2026-02-28T23:59:59.999Z";

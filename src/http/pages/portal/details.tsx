@@ -193,7 +193,7 @@ async function detailsPage(
           </a>
         </p>
       </section>
-      {canConfirm ? <AccountSection partner={partner} program={program} problems={wrong} /> : null}
+      {canConfirm && isOffered ? <AccountSection partner={partner} program={program} problems={wrong} /> : null}
       <AboutYou partner={partner} program={program} />
     </>,
   );

@@ -15,13 +15,14 @@ import { streamOf } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { dateText, inEnglish, usePageZone } from "../locale.ts";
-import { Badge, countText, Money, When } from "../parts/figures.tsx";
+import { countText, Money, When } from "../parts/figures.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { payoutMethodText } from "../parts/payout-method.ts";
 import { Conversions, earnedText, statementFacts, StatementLines, statementTitle } from "../parts/statement.tsx";
 import { Facts } from "../parts/table.tsx";
 import { whyText } from "./commission-words.ts";
 import { CommissionTable } from "./commissions.tsx";
+import { OwnStatus } from "./payouts.tsx";
 import { ownPayout, programOf, selfOf } from "./self.ts";
 
 const AT = "/portal/payouts";
@@ -211,7 +212,7 @@ function PayoutFacts({ payout, statement, to }: PayoutFactsProps) {
               {earned === null ? null : ` for ${earned}`}
             </>,
           ],
-          ["Status", status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={status} />],
+          ["Status", <OwnStatus of={payout} />],
           ["Period", <Period of={payout} />],
           ["Commissions", countText(payout.commission_count)],
           ["Paid by", payoutMethodText(payout.method)],

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { parsePage } from "../../../core/kernel/list-page.ts";
 import type { PayoutView } from "../../../core/kernel/views.ts";
+import type { PayoutStatus } from "../../../domain/payout.ts";
 import { listPayouts } from "../../../core/payouts/payouts.ts";
 import { readWithoutDetails } from "../../../core/payouts/take-details.ts";
 import type { PageEnv } from "../../session.ts";
@@ -61,6 +62,13 @@ export type Listed = Pick<
   | ("commission_count" | "due_at" | "created_at" | "paid_at" | "held_until")
 >;
 
+const STATUS_TEXTS: Partial<Record<PayoutStatus, string>> = { pending: "scheduled", failed: "delayed" };
+
+/** A payout's status in the partner's words, to whom "pending" means a commission that is not approved. */
+export function OwnStatus({ of: { status } }: { of: Pick<Listed, "status"> }) {
+  return <Badge state={status === "failed" ? "pending" : status} label={STATUS_TEXTS[status]} />;
+}
+
 function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
   return (
     <Table
@@ -80,7 +88,7 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
           {row.recipient === null ? null : <span class="second">{row.recipient}</span>}
         </span>,
         <span>
-          {row.status === "failed" ? <Badge state="pending" label="delayed" /> : <Badge state={row.status} />}
+          <OwnStatus of={row} />
           <span class="second">
             {row.status === "returned" ? (
               "will be paid again"

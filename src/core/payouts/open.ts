@@ -42,11 +42,9 @@ export interface OpenPayouts {
 const NAME_COLUMNS = ["id", "email", "slug", "first_name", "last_name", "status"] as const;
 type NameColumn = (typeof NAME_COLUMNS)[number];
 
-/** A figure of a file's payouts `p` that no result has decided yet. */
-function ofOpen<T>(what: SQL) {
-  return sql<T>`(select ${what} from export_items i cross join payouts p on p.id = i.payout_id
-    where i.export_id = payout_exports.id and i.status = 'open')`;
-}
+/** The payouts `p` of a file that no result has decided yet. */
+const OF_OPEN = sql`from export_items i cross join payouts p on p.id = i.payout_id
+  where i.export_id = payout_exports.id and i.status = 'open'`;
 
 /** The pending and failed payouts, and the open files. */
 export async function readOpenPayouts(ctx: Reader): Promise<OpenPayouts> {
@@ -73,8 +71,8 @@ export async function readOpenPayouts(ctx: Reader): Promise<OpenPayouts> {
     ctx.db
       .select({
         ...getTableColumns(payoutExports),
-        count: ofOpen<number>(sql`count(*)`),
-        amount_cents: ofOpen<Cents>(sql`ifnull(sum(p.amount_cents), 0)`),
+        count: sql<number>`(select count(*) ${OF_OPEN})`,
+        amount_cents: sql<Cents>`(select ifnull(sum(p.amount_cents), 0) ${OF_OPEN})`,
       })
       .from(payoutExports)
       .where(sql`${payoutExports.program_id} = ${ctx.programId} and ${payoutExports.status} = 'open'`)

@@ -8,18 +8,21 @@ import { MAX_INLINE } from "../../src/core/ledger/settle.ts";
 import { MINUTE } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
+import { EXPORTS, IBAN_ACCOUNT, makeFile, rowsOf, statusesOf } from "../support/bank-payouts.ts";
 import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
+import { makeVisitor, signInOwner, textOf } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
 
 /** Jobs use 900 of the platform's 1,000 statements. */
 const STATEMENTS = 900;
 const SALES = 2 * MAX_INLINE;
 
-async function askedFor(program: TestProgram, method: string, path: string, body: object): Promise<number> {
+async function askedFor(program: TestProgram, method: string, path: string, body: object | string): Promise<number> {
   const { binding, roundTrips } = watchDatabase(env.DB);
-  const headers = { authorization: `Bearer ${program.api_key}`, "content-type": "application/json" };
-  const reply = await callWith({ DB: binding }, path, { method, headers, body: JSON.stringify(body) });
+  const [type, text] = typeof body === "string" ? ["text/csv", body] : ["application/json", JSON.stringify(body)];
+  const headers = { authorization: `Bearer ${program.api_key}`, "content-type": type };
+  const reply = await callWith({ DB: binding }, path, { method, headers, body: text });
   expect(reply.status).toBe(200);
   return roundTrips.flat().length;
 }
@@ -63,4 +66,65 @@ it("settles so many of the payments whose differences are decided at once, one b
     await settleRest();
     expect(await unsettled(program)).toBe(0);
   }
+});
+
+/** A program with an endpoint and so many payouts by bank transfer, each of three refunded sales. */
+async function withPayouts(count: number): Promise<TestProgram> {
+  const program = await makeProgram({ payout_change_hold_days: 0 });
+  await program.api("POST", "/api/v1/webhooks", { url: "https://receiver.example.com/hook", events: ["*"] });
+  const sales = Array.from({ length: count }, (_, i) => [0, 1, 2].map((n) => ({ slug: `p${i}`, id: `p${i}_${n}` })));
+  for (const [i, own] of sales.entries()) {
+    const { id } = await makePartner(program, { slug: `p${i}` });
+    const details = { method: "bank_transfer", ...IBAN_ACCOUNT };
+    await program.api("PUT", `/api/v1/partners/${id}/payout-details`, details);
+    for (const sale of own) {
+      const report = { external_id: sale.id, ref: sale.slug, amount_cents: 10_000, currency: "EUR", net_of_tax: true };
+      await program.api("POST", "/api/v1/track/sale", report);
+    }
+  }
+  await env.DB.prepare("update commissions set status = 'approved' where program_id = ?").bind(program.id).run();
+  await program.api("POST", "/api/v1/payouts/generate");
+  for (const { id } of sales.flat()) {
+    await program.api("POST", "/api/v1/track/refund", { external_id: id, sale_external_id: id, amount_cents: 5_000 });
+  }
+  return program;
+}
+
+it("returns so many payouts of a result file, and settles so many of their payments (OUT-28)", async () => {
+  const program = await withPayouts(35);
+  const { body: file } = await makeFile(program);
+  await program.api("POST", `${EXPORTS}/${file.id}/paid`);
+  const results = `payout_id,status\n${(await rowsOf(program)).map(({ id }) => `${id},returned\n`).join("")}`;
+  const at = `${EXPORTS}/${file.id}/results`;
+  expect(await askedFor(program, "POST", at, results)).toBeLessThan(STATEMENTS);
+  expect([await statusesOf(program), await unsettled(program)]).toEqual([
+    { returned: 30, paid: 5 },
+    90 - MAX_INLINE / 2,
+  ]);
+  const again = await program.api("POST", at, results, { "content-type": "text/csv" });
+  expect(again.body).toMatchObject({ counts: { returned: 5, unchanged: 30 }, remaining: 0 });
+  await settleRest();
+  expect([await statusesOf(program), await unsettled(program)]).toEqual([{ returned: 35 }, 0]);
+});
+
+it("cancels so many payouts of a filter, and settles so many of their payments (PAGE-37)", async () => {
+  const program = await withPayouts(55);
+  const { binding, roundTrips } = watchDatabase(env.DB);
+  const owner = await signInOwner(
+    program,
+    makeVisitor((path, init) => callWith<string>({ DB: binding }, path, init)),
+  );
+  const at = "/dashboard/payouts/matching?move=cancel&status=pending";
+  const { body } = await owner.get(at);
+  expect(textOf(body)).toContain("50 of 55 now");
+  const seen_at = /name="seen_at" value="([^"]+)"/.exec(body)?.[1] ?? "";
+  roundTrips.length = 0;
+  expect((await owner.post(at, { seen_at })).status).toBe(303);
+  expect(roundTrips.flat().length).toBeLessThan(STATEMENTS);
+  expect([await statusesOf(program), await unsettled(program)]).toEqual([
+    { canceled: 50, pending: 5 },
+    150 - MAX_INLINE / 2,
+  ]);
+  await settleRest();
+  expect(await unsettled(program)).toBe(0);
 });

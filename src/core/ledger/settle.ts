@@ -282,17 +282,27 @@ export async function settleOfCustomer(ctx: ProgramCtx, { id }: PaymentKey): Pro
   );
 }
 
+/** How many payments a call may still settle: shared by its changes. */
+export interface Room {
+  payments: number;
+}
+
 /**
- * Settles the payments of commissions that this event's change left unsettled. @throws the first failure, at the end
+ * Settles the payments of commissions that this event's change left unsettled, as far as there is room; a job settles the
+ * others. @throws the first failure, at the end
  */
-export async function settleChanged(ctx: ProgramCtx, event_id: string | SQL): Promise<void> {
+export async function settleChanged(ctx: ProgramCtx, event_id: string | SQL, room: Room): Promise<void> {
   const from = sql`from payments indexed by payments_unsettled where program_id = ${ctx.program.id}
     and exists (select 1 from commissions c where c.payment_id = payments.id and c.event_id = ${event_id})`;
-  throwFailure(await settleUnsettled(ctx, from));
+  throwFailure(await settleUnsettled(ctx, from, room));
 }
 
 /** Settles the unsettled of the selected payments (`from`: a FROM clause with condition). Returns the first failure. */
-export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried["failure"]> {
+export async function settleUnsettled(
+  ctx: ProgramCtx,
+  from: SQL,
+  room: Room = { payments: MAX_INLINE },
+): Promise<Tried["failure"]> {
   const [unsettled] = await ctx.read(
     selectRows(
       ctx.db,
@@ -301,7 +311,9 @@ export async function settleUnsettled(ctx: ProgramCtx, from: SQL): Promise<Tried
       order by id limit ${literal(MAX_INLINE)}`,
     ),
   );
-  return settleEach(ctx, unsettled);
+  const keys = unsettled.slice(0, room.payments);
+  room.payments -= keys.length;
+  return settleEach(ctx, keys);
 }
 
 function decide(program: Program, state: LedgerState, isRequested: boolean) {

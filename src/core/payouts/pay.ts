@@ -22,8 +22,8 @@ import {
   type FrozenAttempt,
   type Standing,
 } from "./attempt.ts";
-import { changePayout, ownedPayout, requireMove } from "./payouts.ts";
-import { isHeld, refuseHeld, selectPayouts } from "./hold.ts";
+import { changePayout, ownedPayout, requireMove, selectPayout } from "./payouts.ts";
+import { isHeld, refuseHeld } from "./hold.ts";
 import { openRecipient } from "./recipient.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved } from "./rows.ts";
 
@@ -42,7 +42,7 @@ export async function payPayout(
   balance: Balance = openBalance(transfers),
 ): Promise<Payout> {
   const started = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
+    const [ctx, [before]] = await prove(caller, selectPayout(caller, id));
     if (!before) throw notFound("payout");
     requireMove(before, "pay");
     refuseHeld(before);
@@ -288,7 +288,7 @@ async function conclude(ctx: ProgramCtx, payout: Payout, verdict: Verdict): Prom
   } catch (error) {
     if (error instanceof BalanceTooLarge && !("said" in verdict)) return conclude(ctx, payout, NOT_RECORDED);
     if (!(error instanceof CommitConflict)) throw error;
-    const [[now]] = await ctx.read(selectPayouts(ctx).where(ownedPayout(ctx, payout.id)));
+    const [[now]] = await ctx.read(selectPayout(ctx, payout.id));
     const reversed = verdict.outcome === "made" && now ? reversedOf(payout, now, verdict.transfer_id) : null;
     return reversed ? conclude(ctx, reversed, { ...TAKEN_BACK, outcome: "refused" }) : (now ?? payout);
   }

@@ -16,7 +16,7 @@ import { alsoOfProgram } from "../kernel/tenant.ts";
 import type { PayoutView } from "../kernel/views.ts";
 import { laterStamp } from "../ledger/commission-rows.ts";
 import { unsettleReleased, unsettleReturned } from "../ledger/decisions.ts";
-import { settleChanged } from "../ledger/settle.ts";
+import { MAX_INLINE, settleChanged, type Room } from "../ledger/settle.ts";
 import { isHeld, payoutJson, refuseHeld, selectPayouts } from "./hold.ts";
 import { mailsAboutPayouts, payCommissions, payoutMoved, returnCommissions } from "./rows.ts";
 
@@ -79,7 +79,7 @@ export function matchPayouts(
 export async function getPayout(caller: Caller, id: string): Promise<PayoutWithCommissions> {
   const [{ program }, [payout], rows] = await prove(
     caller,
-    selectPayouts(caller).where(ownedPayout(caller, id)),
+    selectPayout(caller, id),
     caller.db
       .select()
       .from(commissions)
@@ -120,8 +120,8 @@ export function markPayoutPaid(caller: Caller, id: string, reference: string | n
  * `pending|failed → canceled` releases its commissions to the next run (OUT-4). One and its differences merge: unpaid
  * money is never owed back.
  */
-export function cancelPayout(caller: Caller, id: string): Promise<Payout> {
-  return movePayout(caller, id, "cancel", (move) => ({
+export function cancelPayout(caller: Caller, id: string, room?: Room): Promise<Payout> {
+  const plan = (move: Move): MovePlan => ({
     changes: {},
     writes: [
       unsettleReleased(move.ctx, heldBy(move), move.before.created_at),
@@ -134,7 +134,8 @@ export function cancelPayout(caller: Caller, id: string): Promise<Payout> {
     selected: [],
     type: "payout.updated",
     released: move.event_id,
-  }));
+  });
+  return movePayout(caller, id, "cancel", plan, room);
 }
 
 /** The `failure_code` of a payout that the owner reports as returned. */
@@ -148,8 +149,9 @@ export function returnPayout(
   caller: Caller,
   id: string,
   { code = RETURNED, message }: { code?: string; message: string },
+  room?: Room,
 ): Promise<Payout> {
-  return movePayout(caller, id, "return", (move) => {
+  const plan = (move: Move): MovePlan => {
     const returned = returnCommissions(move.ctx, move.before);
     return {
       changes: { failure_code: code, failure_message: message },
@@ -159,7 +161,13 @@ export function returnPayout(
       mailsAbout: [mailsAboutPayouts("payout_returned", sql`p.id = ${id}`)],
       released: returned.event_id,
     };
-  });
+  };
+  return movePayout(caller, id, "return", plan, room);
+}
+
+/** The payments that one call settles if it cancels or returns many payouts: half of the statements are the payouts'. */
+export function roomForMany(): Room {
+  return { payments: MAX_INLINE / 2 };
 }
 
 interface Move {
@@ -180,15 +188,16 @@ interface MovePlan extends Required<Pick<CommitPlan, "writes" | "selected">> {
   released?: string | SQL;
 }
 
-/** One move of a payout with all its effects. @throws `invalid_transition` if its status does not allow it. */
+/** One move of a payout with all its effects; several of a call share the `room`. @throws `invalid_transition` if its status does not allow it. */
 async function movePayout(
   caller: Caller,
   id: string,
   move: PayoutMove,
   plan: (move: Move) => MovePlan,
+  room: Room = { payments: MAX_INLINE },
 ): Promise<Payout> {
   const { ctx, after, released } = await untilWon(async () => {
-    const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
+    const [ctx, [before]] = await prove(caller, selectPayout(caller, id));
     if (!before) throw notFound("payout");
     requireMove(before, move);
     if (move === "mark_paid") refuseHeld(before);
@@ -205,7 +214,7 @@ async function movePayout(
     });
     return { ctx, after, released };
   });
-  if (released !== undefined) await settleChanged(ctx, released);
+  if (released !== undefined) await settleChanged(ctx, released, room);
   return after;
 }
 
@@ -244,6 +253,11 @@ export function changePayout(
     expect: 1,
   };
   return { write, after: { ...before, ...patch, held_until } };
+}
+
+/** Selects one payout of the program, with its hold. */
+export function selectPayout(ctx: Reader, id: string) {
+  return selectPayouts(ctx).where(ownedPayout(ctx, id));
 }
 
 export function ownedPayout(ctx: Reader, id: string) {

@@ -20,7 +20,7 @@ import {
   type Listed,
 } from "./export-steps.ts";
 import { FORMATS } from "./file-formats.ts";
-import { returnPayout } from "./payouts.ts";
+import { returnPayout, roomForMany } from "./payouts.ts";
 
 /** A line and its effect. */
 export interface LineResult {
@@ -43,8 +43,8 @@ export interface FileResults {
   remaining: number;
 }
 
-/** Each is a change of its own. */
-const MAX_RETURNED = 100;
+/** Each is a change of its own, of 15 statements. */
+const MAX_RETURNED = 30;
 const MAX_MESSAGE = 200;
 
 /**
@@ -197,9 +197,10 @@ async function takeStep(caller: Caller, id: string, lines: readonly ResultLine[]
 /** Returns the paid payouts whose money came back; the result is how many were not reached. */
 async function returnPaid(caller: Caller, plan: readonly Planned[], done: Map<string, ResultOutcome>): Promise<number> {
   const returned = plan.filter(({ outcome }) => outcome === "returned");
+  const room = roomForMany();
   for (const { item, message, said } of returned.slice(0, MAX_RETURNED)) {
     try {
-      await returnPayout(caller, item!.payout_id, { message: message ?? said });
+      await returnPayout(caller, item!.payout_id, { message: message ?? said }, room);
       done.set(item!.payout_id, "returned");
     } catch (error) {
       // It was returned by another process meanwhile.

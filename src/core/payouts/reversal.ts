@@ -9,8 +9,7 @@ import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
 import type { ReversedTransfer } from "../../providers/connect.ts";
 import { attemptOf } from "./attempt.ts";
-import { selectPayouts } from "./hold.ts";
-import { ownedPayout, returnPayout } from "./payouts.ts";
+import { ownedPayout, returnPayout, selectPayout } from "./payouts.ts";
 
 /** The reason of a return that the vendor reported. */
 const REVERSED = {
@@ -25,7 +24,7 @@ const REVERSED = {
  */
 export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: ReversedTransfer): Promise<void> {
   const isPaidByIt = await untilWon(async () => {
-    const [[payout]] = await ctx.read(selectPayouts(ctx).where(ownedPayout(ctx, payout_id)));
+    const [[payout]] = await ctx.read(selectPayout(ctx, payout_id));
     // A payout in a file is processing without a transfer.
     if (payout?.status === "processing" && payout.reconcile_at !== null) {
       await recordReversal(ctx, payout, payout.reconcile_at, transfer_id);

@@ -3,9 +3,8 @@ import { AppError, invalidField, notFound } from "../../lib/errors.ts";
 import type { Transfers } from "../../providers/connect.ts";
 import { prove, type Caller } from "../kernel/context.ts";
 import type { Payout } from "../kernel/rows.ts";
-import { selectPayouts } from "./hold.ts";
 import { continueTransfer, type Word } from "./pay.ts";
-import { ownedPayout, requireMove } from "./payouts.ts";
+import { requireMove, selectPayout } from "./payouts.ts";
 
 /** The owner's statement about the vendor's records: the transfer, by its id, or that it does not exist. */
 export interface Said {
@@ -26,7 +25,7 @@ export async function resolveTransfer(
   transfers: Transfers,
 ): Promise<Payout> {
   if (made && reference === null) throw invalidField("reference", "Give the transfer's id at the payment provider.");
-  const [ctx, [before]] = await prove(caller, selectPayouts(caller).where(ownedPayout(caller, id)));
+  const [ctx, [before]] = await prove(caller, selectPayout(caller, id));
   if (!before) throw notFound("payout");
   requireMove(before, made ? "said_made" : "said_not_made");
   if (!isHeldBy(before.failure_code ?? "")) throw new AppError("invalid_transition", LEARNS);

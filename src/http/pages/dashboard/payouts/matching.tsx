@@ -9,7 +9,7 @@ import {
 } from "../../../../core/payouts/bulk.ts";
 import { openBalance } from "../../../../core/payouts/balance.ts";
 import { payPayout } from "../../../../core/payouts/pay.ts";
-import { cancelPayout, findPayouts } from "../../../../core/payouts/payouts.ts";
+import { cancelPayout, findPayouts, roomForMany } from "../../../../core/payouts/payouts.ts";
 import type { Payout } from "../../../../core/kernel/rows.ts";
 import { readPartnerNames } from "../../../../core/partners/display-names.ts";
 import { sumUp } from "../../../../domain/amount.ts";
@@ -39,8 +39,8 @@ const PAY_PAGE = `${AT}/pay`;
 
 /** Payouts named at once: the size of a list page. */
 const MAX_NAMED = 100;
-/** Payouts changed one by one in one request. Each transfer calls the provider, and settles alone. */
-const MAX_AT_ONCE = { pay: 50, cancel: 100 };
+/** Payouts changed one by one in one request: each takes up to 17 of its 1,000 statements. */
+const MAX_AT_ONCE = 50;
 /** Payouts that the page lists; the sums cover all. */
 const SHOWN = 50;
 
@@ -132,7 +132,7 @@ async function confirmPage(c: Context<PageEnv>, asked: Asked, again?: Again) {
   const { ctx, session } = c.var;
   const { program } = session;
   const texts = MOVES[move];
-  const most = move === "mark_paid" ? MAX_NAMED : MAX_AT_ONCE[move];
+  const most = move === "mark_paid" ? MAX_NAMED : MAX_AT_ONCE;
   const [{ groups, rows }, chosen] = await Promise.all([
     previewMove(ctx, match, move, most),
     ids.length > 0 ? findPayouts(ctx, ids) : [],
@@ -312,7 +312,7 @@ async function moveAll(c: Context<PageEnv>, asked: Asked, given: z.output<typeof
     const paid = new Set(await markMatchingPaid(c.var.ctx, match, { reference, seen_at }));
     return { left: ids.filter((id) => !paid.has(id)) };
   }
-  const rows = await readMovable(c.var.ctx, match, move, { seen_at, most: MAX_AT_ONCE[move] });
+  const rows = await readMovable(c.var.ctx, match, move, { seen_at, most: MAX_AT_ONCE });
   const found = new Set(rows.map(({ id }) => id));
   const result = await moveEach(c, move, rows);
   return "left" in result ? { left: [...ids.filter((id) => !found.has(id)), ...result.left] } : result;
@@ -327,11 +327,12 @@ async function moveEach(c: Context<PageEnv>, move: "pay" | "cancel", rows: reado
   const reasons = new Set<string>();
   const transfers = connectOf(c.env);
   const balance = openBalance(transfers);
+  const room = roomForMany();
   for (const [at, { id }] of rows.entries()) {
     try {
       const { status } = await (move === "pay"
         ? payPayout(c.var.ctx, id, transfers, balance)
-        : cancelPayout(c.var.ctx, id));
+        : cancelPayout(c.var.ctx, id, room));
       if (status === "failed") left.push(id);
     } catch (error) {
       if (error instanceof AppError) {

@@ -4,7 +4,7 @@ import { CONDITION_FIELDS, CONDITION_OPS, conditionProblem, MAX_VALUES, type Con
 import { FLOW_ACTION_TYPES, FLOW_BASES, FLOW_EVENTS, MAX_CONDITIONS } from "../domain/flow.ts";
 import { MAX_HOLD_DAYS } from "../domain/group.ts";
 import { resource } from "./field.ts";
-import { currency, text, time } from "./input.ts";
+import { currency, text, time, visibleText } from "./input.ts";
 import { currencyCode, idColumn, string, TIME, timestamp } from "./output.ts";
 
 export type Flow = typeof flows.$inferSelect;
@@ -40,7 +40,7 @@ export const FLOW = resource<Flow>()({
   id: idColumn("flow"),
   program_id: idColumn("program"),
   name: {
-    ...{ audit: "plain", read: string, example: "Big orders", write: text(200), needed: true },
+    ...{ audit: "plain", read: string, example: "Big orders", write: visibleText(200), needed: true },
     text: "A name of your own.",
   },
   event: {

@@ -3,7 +3,7 @@ import type { groups } from "../db/schema.ts";
 import { MAX_HOLD_DAYS } from "../domain/group.ts";
 import { SLUG_PATTERN } from "../domain/partner.ts";
 import { resource } from "./field.ts";
-import { percentage, text } from "./input.ts";
+import { percentage, visibleText } from "./input.ts";
 import { idColumn, string, TIME } from "./output.ts";
 
 /** A group, its number of partners, and whether it is the default. */
@@ -13,7 +13,7 @@ export const GROUP = resource<Group>()({
   id: idColumn("group"),
   program_id: idColumn("program"),
   name: {
-    ...{ audit: "plain", read: string, example: "Creators", write: text(200), needed: true },
+    ...{ audit: "plain", read: string, example: "Creators", write: visibleText(200), needed: true },
     text: "A name of your own, unique in the program.",
     form: { label: "Name" },
   },

@@ -21,7 +21,6 @@ import {
 import { sepaName } from "../domain/sepa-text.ts";
 import { normalTimeZone } from "../domain/time-zone.ts";
 import { SELF_BILLING } from "../domain/tax.ts";
-import { isVisible } from "../domain/visible.ts";
 import { resource } from "./field.ts";
 import { byCurrency, cents as centsInput, country, currency, percentage, text, trimmed, visibleText } from "./input.ts";
 import {
@@ -38,10 +37,7 @@ import {
 
 export type ProgramColumns = typeof programs.$inferSelect;
 
-const name = text(200).refine(
-  (value) => value === "" || isVisible(value),
-  "This must have a character that can be seen.",
-);
+const name = visibleText(200);
 
 /** A host name, stored in lower case. */
 const domain = text(253).transform((value, issues) => {
@@ -70,7 +66,7 @@ const questions = z
   .array(z.string().meta({ minLength: 1, maxLength: MAX_QUESTION }))
   .max(MAX_QUESTIONS, `A program asks at most ${MAX_QUESTIONS} questions of its own.`)
   .refine(
-    (asked) => asked.every((one) => text(MAX_QUESTION).safeParse(one).success),
+    (asked) => asked.every((one) => visibleText(MAX_QUESTION).safeParse(one).success),
     `A question has 1 to ${MAX_QUESTION} characters.`,
   )
   .refine((asked) => new Set(asked).size === asked.length, "Ask each question once.")
@@ -78,7 +74,9 @@ const questions = z
 
 /** An empty list is stored as null. */
 const assets = z
-  .array(z.strictObject({ name: text(MAX_ASSET_NAME), kind: z.enum(ASSET_KINDS), content: text(MAX_ASSET_CONTENT) }))
+  .array(
+    z.strictObject({ name: visibleText(MAX_ASSET_NAME), kind: z.enum(ASSET_KINDS), content: text(MAX_ASSET_CONTENT) }),
+  )
   .max(MAX_ASSETS, `A program has at most ${MAX_ASSETS} of them.`)
   .superRefine((listed, issues) => {
     for (const [i, asset] of listed.entries()) {
@@ -234,7 +232,12 @@ export const PROGRAM = resource<ProgramColumns>()({
     text: "The questions for applicants; one that ends with `(optional)` may be left unanswered.",
   },
   terms: {
-    ...{ audit: "plain", read: nullableString, example: "Do not bid on our name.", write: text(MAX_TERMS).nullable() },
+    ...{
+      audit: "plain",
+      read: nullableString,
+      example: "Do not bid on our name.",
+      write: visibleText(MAX_TERMS).nullable(),
+    },
     text: "What applicants agree to.",
   },
   terms_version: {

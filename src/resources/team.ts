@@ -4,7 +4,7 @@ import type { apiKeys, programMembers } from "../db/schema.ts";
 import { MEMBER_ROLES } from "../domain/member.ts";
 import { MAX_API_KEY_NAME, SCOPES } from "../domain/scope.ts";
 import { resource } from "./field.ts";
-import { email, text } from "./input.ts";
+import { email, visibleText } from "./input.ts";
 import { idColumn, INTERNAL, string, TIME, timestamp } from "./output.ts";
 
 /** A user of the dashboard. */
@@ -33,7 +33,7 @@ export const API_KEY = resource<ApiKey>()({
   id: idColumn("api_key"),
   program_id: idColumn("program"),
   name: {
-    ...{ audit: null, read: string, example: "Reporting", write: text(MAX_API_KEY_NAME), needed: true },
+    ...{ audit: null, read: string, example: "Reporting", write: visibleText(MAX_API_KEY_NAME), needed: true },
     text: "What the key is for; the audit log shows this name.",
   },
   scopes: {

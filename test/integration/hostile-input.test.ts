@@ -53,6 +53,21 @@ describe("hostile input (HTTP-27)", () => {
     }
   });
 
+  it.each([
+    ["POST", "/flows", "name", { action_type: "percentage", action_value: 5 }],
+    ["POST", "/groups", "name", { slug: "blank" }],
+    ["POST", "/api-keys", "name", { scopes: ["read"] }],
+    ["POST", "/commissions", "note", { partner_id: "par_0000000000000000000000000x", amount_cents: 100 }],
+    ["POST", "/payouts/pay_0000000000000000000000000x/returned", "reason", {}],
+    ["PATCH", "/programs/me", "payer_name", {}],
+    ["PATCH", "/programs/me", "terms", {}],
+  ])("%s %s with a %s that nobody can see is refused", async (method, path, field, others) => {
+    for (const blank of [" ", "\u200b\u00a0"]) {
+      const reply = await program.api(method, `/api/v1${path}`, { ...others, [field]: blank });
+      expect(reply).toMatchObject({ status: 422, body: { error: { details: [{ path: field }] } } });
+    }
+  });
+
   it("is given back as it was taken", async () => {
     const good = fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }).filter((text) => !text.includes("\0"));
     await fc.assert(

@@ -5,14 +5,14 @@ import { viewApplication, viewApplicationData } from "../../core/kernel/views.ts
 import { pageReply } from "../page-reply.ts";
 import { applicationQuery } from "../queries.ts";
 import { json, NOTHING, ok, optionalJson, route } from "../route.ts";
-import { text } from "../../resources/input.ts";
+import { visibleText } from "../../resources/input.ts";
 import { givenId } from "../validate.ts";
 
 /** As many as a page of the list shows: each is a transaction of its own. */
 export const MAX_DECIDED = 20;
 
 /** The note that the applicant reads beside the decision. */
-export const declineNote = text(1_000);
+export const declineNote = visibleText(1_000);
 
 export const applicationDecline = z.strictObject({ note: declineNote.optional() });
 

@@ -5,11 +5,11 @@ import { MAX_CLAIM_NOTE } from "../../domain/claim.ts";
 import { pageReply } from "../page-reply.ts";
 import { claimQuery } from "../queries.ts";
 import { ok, optionalJson, route } from "../route.ts";
-import { text } from "../../resources/input.ts";
+import { text, visibleText } from "../../resources/input.ts";
 import { takes } from "../validate.ts";
 
 export const claimGrant = takes<GrantInput>()({ payment_id: text(64).optional() });
-export const claimDecline = takes<DeclineInput>()({ note: text(MAX_CLAIM_NOTE).nullish() });
+export const claimDecline = takes<DeclineInput>()({ note: visibleText(MAX_CLAIM_NOTE).nullish() });
 
 /** `/api/v1/claims` (CLAIM-5). */
 export const claims = [

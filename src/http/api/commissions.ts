@@ -14,14 +14,14 @@ import { PROVIDER_NAMES } from "../../providers/registry.ts";
 import { pageReply } from "../page-reply.ts";
 import { commissionQuery } from "../queries.ts";
 import { asIs, created, json, ok, route } from "../route.ts";
-import { cents, text } from "../../resources/input.ts";
+import { cents, visibleText } from "../../resources/input.ts";
 import { givenId, takes, timeRange } from "../validate.ts";
 
 const MAX_BULK = 100;
 
 /** Includes `paid`, so that setting it is refused as an illegal move (409) and not as a typo. */
 const status = z.enum(COMMISSION_STATUSES);
-const reason = text(500);
+const reason = visibleText(500);
 
 export const commissionPatch = z
   .strictObject({ status: status.optional(), reason: reason.optional(), flagged: z.boolean().optional() })
@@ -66,7 +66,7 @@ export const commissionCreate = takes<ManualCommission>()({
   partner_id: givenId,
   amount_cents: cents.refine((amount) => amount !== 0, "This must not be 0."),
   currency: z.string().refine(isCurrency, "This must be an ISO 4217 code in upper case, such as USD.").optional(),
-  note: text(500),
+  note: visibleText(500),
 });
 
 /** Commissions named one by one have a result each; those that match a filter are only counted. */

@@ -11,7 +11,7 @@ import {
 } from "../../core/payouts/exports.ts";
 import type { Caller } from "../../core/kernel/context.ts";
 import { FILE_FORMATS } from "../../domain/payout-export.ts";
-import { text } from "../../resources/input.ts";
+import { visibleText } from "../../resources/input.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutExportQuery } from "../queries.ts";
 import { created, csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
@@ -32,7 +32,7 @@ export const exportCreate = z.strictObject({
 });
 
 export const exportPaid = z.strictObject({
-  reference: text(200).nullish(),
+  reference: visibleText(200).nullish(),
   except: z
     .array(givenId)
     .max(5_000)

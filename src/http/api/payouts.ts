@@ -12,7 +12,7 @@ import { connectOf } from "../connect.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutQuery } from "../queries.ts";
 import { csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
-import { text } from "../../resources/input.ts";
+import { visibleText } from "../../resources/input.ts";
 import { timeRange } from "../validate.ts";
 
 /** A bare date is its first instant in UTC. */
@@ -32,15 +32,15 @@ export const payoutGenerate = z.strictObject({
     .describe("Skips partners without payout details, with the reason `details_missing`."),
 });
 
-export const payoutMarkPaid = z.strictObject({ reference: text(200).nullish() });
+export const payoutMarkPaid = z.strictObject({ reference: visibleText(200).nullish() });
 
 export const payoutReturned = z.strictObject({
-  reason: text(200).describe("Why the money came back, such as the bank's text. The partner does not see it."),
+  reason: visibleText(200).describe("Why the money came back, such as the bank's text. The partner does not see it."),
 });
 
 export const payoutConclude = z.strictObject({
   made: z.boolean().describe("Whether the provider has made the transfer, as you see it there."),
-  reference: text(200).nullish().describe("The transfer's id at the provider, where it was made."),
+  reference: visibleText(200).nullish().describe("The transfer's id at the provider, where it was made."),
 });
 
 function viewGeneration({ chunks: _chunks, reasons: _reasons, payouts: made, ...generation }: Generation) {

@@ -31,6 +31,7 @@ import { takeBack } from "../support/provider-a-api.ts";
 import { transferReversed } from "../support/provider-a-changes.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { STATEMENT_LAWS } from "../support/statement-laws.ts";
+import { signInOwner, signInPartner, textOf } from "../support/visitor.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -236,6 +237,8 @@ describe("the statement of a payout (OUT-32)", () => {
     const [{ id, commission_count } = { id: "", commission_count: 0 }] = await payoutsOf(program);
     expect(commission_count).toBe(2_500);
     await markPaid(program, id);
+    const owner = await signInOwner(program);
+    const own = await signInPartner(partner.email);
     for (const status of ["paid", "returned"]) {
       const seen = new Set<string>();
       for (let cursor: string | null = ""; cursor !== null;) {
@@ -247,6 +250,9 @@ describe("the statement of a payout (OUT-32)", () => {
       }
       expect(seen.size).toBe(2_500);
       expect(readCsv(await csvOf(program, id))).toHaveLength(2_501);
+      const pages = [await owner.get(`/dashboard/payouts/${id}/statement`)];
+      if (status === "returned") pages.push(await own.get(`/portal/payouts/${id}`));
+      for (const { body } of pages) expect(textOf(body)).toContain("The first 1,000; the file has all.");
       if (status === "paid") await giveBack(program, id);
     }
   });

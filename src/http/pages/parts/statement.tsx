@@ -1,4 +1,4 @@
-import type { Statement, StatementHead, StatementLine } from "../../../core/payouts/statement.ts";
+import { MOST_LINES, type Statement, type StatementHead, type StatementLine } from "../../../core/payouts/statement.ts";
 import type { Payout } from "../../../core/kernel/rows.ts";
 import type { RateSource } from "../../../domain/exchange.ts";
 import { TRANSFER_METHOD } from "../../../domain/partner.ts";
@@ -6,7 +6,7 @@ import { TRANSFER_SERVICE } from "../../../providers/registry.ts";
 import { addUp } from "../../../domain/money.ts";
 import type { Child } from "../../jsx.ts";
 import { countryText } from "../locale.ts";
-import { Money, moneyText, When } from "./figures.tsx";
+import { countText, Money, moneyText, When } from "./figures.tsx";
 import { nameText } from "./shown-name.ts";
 import { Table } from "./table.tsx";
 
@@ -96,7 +96,9 @@ export function StatementLines({ lines, next_cursor, payout }: Statement) {
           <Money of={line} />,
         ])}
       />
-      {next_cursor === null && payout.source_amounts === null ? (
+      {next_cursor !== null ? (
+        <p class="table-note">The first {countText(MOST_LINES)}; the file has all.</p>
+      ) : payout.source_amounts === null ? (
         <p class="table-note">Sum: {moneyText({ amount_cents, currency })}</p>
       ) : null}
     </>

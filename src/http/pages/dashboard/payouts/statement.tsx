@@ -1,9 +1,9 @@
 import { Hono } from "hono";
-import { MOST_LINES, readStatement } from "../../../../core/payouts/statement.ts";
+import { readStatement } from "../../../../core/payouts/statement.ts";
 import { statementReply } from "../../../api/statements.ts";
 import type { PageEnv } from "../../../session.ts";
 import { framed } from "../../framed.tsx";
-import { Badge, countText, Money, When } from "../../parts/figures.tsx";
+import { Badge, Money, When } from "../../parts/figures.tsx";
 import { payoutMethodText } from "../../parts/payout-method.ts";
 import { Conversions, statementFacts, StatementLines, statementTitle } from "../../parts/statement.tsx";
 import { Facts } from "../../parts/table.tsx";
@@ -14,7 +14,7 @@ const AT = "/dashboard/payouts";
 export const payoutStatement = new Hono<PageEnv>()
   .get("/:id/statement", async (c) => {
     const statement = await readStatement(c.var.ctx, c.req.param("id"));
-    const { payout, lines, next_cursor } = statement;
+    const { payout, lines } = statement;
     const title = statementTitle(statement, "Statement");
     return framed(
       c,
@@ -49,7 +49,6 @@ export const payoutStatement = new Hono<PageEnv>()
             <StatementLines {...statement} />
           </section>
         )}
-        {next_cursor === null ? null : <p class="muted">The first {countText(MOST_LINES)}; the file has all.</p>}
         <Conversions payout={payout} />
       </>,
     );

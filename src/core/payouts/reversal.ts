@@ -7,6 +7,7 @@ import { commit } from "../kernel/commit.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Payout } from "../kernel/rows.ts";
+import type { Room } from "../ledger/settle.ts";
 import type { ReversedTransfer } from "../../providers/connect.ts";
 import { attemptOf } from "./attempt.ts";
 import { ownedPayout, returnPayout, selectPayout } from "./payouts.ts";
@@ -20,9 +21,13 @@ const REVERSED = {
 /**
  * Returns the payout that the transfer has paid. If the transfer is still open, it is recorded with the attempt, so that
  * the attempt fails instead of paying (`pay.ts`). Otherwise the payout does not change: it was returned by hand, or
- * another transfer has paid it, or it is not the program's.
+ * another transfer has paid it, or it is not the program's. A caller with many gives the `room` that they share.
  */
-export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: ReversedTransfer): Promise<void> {
+export async function takeReversal(
+  ctx: ProgramCtx,
+  { payout_id, transfer_id }: ReversedTransfer,
+  room?: Room,
+): Promise<void> {
   const isPaidByIt = await untilWon(async () => {
     const [[payout]] = await ctx.read(selectPayout(ctx, payout_id));
     // A payout in a file is processing without a transfer.
@@ -33,7 +38,7 @@ export async function takeReversal(ctx: ProgramCtx, { payout_id, transfer_id }: 
   });
   if (!isPaidByIt) return;
   try {
-    await returnPayout(ctx, payout_id, REVERSED);
+    await returnPayout(ctx, payout_id, REVERSED, room);
   } catch (error) {
     // It was returned by another process meanwhile.
     if (!(error instanceof AppError) || error.code !== "invalid_transition") throw error;

@@ -252,6 +252,26 @@ describe("flags", () => {
   }
 });
 
+it("a list on a phone has its rows' names below each other, and no room for boxes that it lacks (PAGE-1)", async () => {
+  const page = await world.visitor({ width: 360 });
+  await signInOwner(world, page, OWNER);
+  const starts = async (list: string) => {
+    await page.goto(`${world.url}/dashboard/${list}`);
+    const table = (await page.locator("main table").boundingBox())!;
+    const lefts = await page
+      .locator("tbody .at-lead")
+      .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().left)));
+    return [...new Set(lefts)].map((left) => left - Math.round(table.x));
+  };
+  const [[boxed, ...others], [boxless], [approved]] = [
+    await starts("commissions"),
+    await starts("partners"),
+    await starts("commissions?status=approved"),
+  ];
+  assert.deepEqual([others, boxed! > boxless!, approved], [[], true, boxless]);
+  await page.context().close();
+});
+
 describe("the checker itself", () => {
   it("finds a planted mistake, a broken word, a text out of its place, an id twice, and a page that is too wide", async () => {
     const page = await world.visitor({ width: 360 });

@@ -251,7 +251,8 @@ describe("somebody who would like to be a partner", () => {
     await go(owner, "Overview");
     await pay(owner);
 
-    const payouts = await openMail(context, "rosa@bread.example", "You were paid by Bakery", "See your payouts");
+    const paid = "Your payout of 100.00 USD at Bakery was paid";
+    const payouts = await openMail(context, "rosa@bread.example", paid, "See your payouts");
     await heading(payouts, "Payouts");
     await payouts.getByRole("table").getByRole("link").first().click();
     await see(payouts, "SEPA 2026-11");

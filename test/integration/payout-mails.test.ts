@@ -66,12 +66,15 @@ describe("a payout's e-mails (MAIL-10)", () => {
     expect(service.taken.map(({ to }) => to)).toEqual([partner.email, partner.email]);
     const texts = service.taken.map(({ text }) => /Amount: (.*)/.exec(text)?.[1]).toSorted();
     expect(texts).toEqual([expect.stringContaining("12.34"), expect.stringContaining("500")]);
+    const subjects = service.taken.map(({ subject }) => /^Your payout of (\S+) \w{3} at Acme$/.exec(subject)?.[1]);
+    expect(subjects.toSorted()).toEqual(["12.34", "500"]);
     expect(service.taken.every(({ headers }) => "List-Unsubscribe" in headers)).toBe(true);
 
     const paid = await program.api("POST", `/api/v1/payouts/${payout_id}/mark-paid`, { reference: "bank 1" });
     expect(paid.status).toBe(200);
     await send(program.id, Date.now() + 2_000);
     expect(service.taken.at(-1)!.text).toContain("Reference: bank 1");
+    expect(service.taken.at(-1)!.subject).toMatch(/^Your payout of .* at Acme was paid$/);
     expect(service.taken).toHaveLength(3);
   });
 

@@ -7,17 +7,16 @@ import { dayFor, type Letter, type LetterRow } from "./letter.ts";
 /** Notifies the partner of a new payout and its due date (MAIL-10). */
 export function payoutGeneratedLetters(notice: NoticeOf<"payout_generated">, origin: string | null): Letter[] {
   const due: LetterRow = ["Due on", dayFor(notice.program, notice.payout.due_at)];
-  const text =
-    notice.payout.recipient === null
-      ? "You have a new payout, but no payout details yet. Add them in the portal so that it can be paid."
-      : "You have a new payout.";
-  return [letterOf(notice, origin, `Your payout at ${notice.program.name}`, text, [due])];
+  const lacks =
+    notice.payout.recipient === null ? " Add your payout details in the portal so that it can be paid." : "";
+  const text = `A payout was prepared for you.${lacks}`;
+  return [letterOf(notice, origin, "", text, [due])];
 }
 
 export function payoutPaidLetters(notice: NoticeOf<"payout_paid">, origin: string | null): Letter[] {
   const { reference } = notice.payout;
   const rows: LetterRow[] = reference === null ? [] : [["Reference", oneLine(reference)]];
-  return [letterOf(notice, origin, `You were paid by ${notice.program.name}`, "Your payout was paid.", rows)];
+  return [letterOf(notice, origin, " was paid", "Your payout was paid.", rows)];
 }
 
 /** Notifies the partner that a transfer was refused. The reason stays between the owner and the provider. */
@@ -25,7 +24,7 @@ export function payoutFailedLetters(notice: NoticeOf<"payout_failed">, origin: s
   const text =
     "Your payout could not be transferred. The program will try again or pay it another way; no money is lost. " +
     "Please check that your payout details are right.";
-  return [letterOf(notice, origin, `Your payout at ${notice.program.name} failed`, text, [])];
+  return [letterOf(notice, origin, " failed", text, [])];
 }
 
 /** Notifies the partner that the payment came back. The reason stays between the owner and the bank. */
@@ -33,13 +32,14 @@ export function payoutReturnedLetters(notice: NoticeOf<"payout_returned">, origi
   const text =
     "The payment of your payout came back to the program. This can happen if an account number is wrong or an account " +
     "is closed. No money is lost: you will receive it with another payout. Please check that your payout details are right.";
-  return [letterOf(notice, origin, `Your payout at ${notice.program.name} came back`, text, [])];
+  return [letterOf(notice, origin, " came back", text, [])];
 }
 
+/** The subject names the amount: one run can make a payout in each currency. */
 function letterOf(
   { program, partner, payout }: NoticeOf<PayoutMail>,
   origin: string | null,
-  subject: string,
+  outcome: string,
   text: string,
   more: readonly LetterRow[],
 ): Letter {
@@ -50,7 +50,7 @@ function letterOf(
   return {
     to: partner.email,
     reader: { audience: "partner", partner_id: partner.id },
-    subject,
+    subject: `Your payout of ${amount} at ${program.name}${outcome}`,
     program,
     parts: [text, [["Amount", amount], ...earnedFor, ...to, ...more]],
     action: origin === null ? undefined : { label: "See your payouts", url: `${origin}/portal/payouts` },

@@ -162,7 +162,7 @@ describe("a form that was opened before somebody else saved (PAGE-30)", () => {
       true,
     ]);
     expect(textOf(reply.body)).toContain(
-      "Changed by you in another window while you were editing. Your input is below",
+      "Changed by you in another window while you were editing. Your input below is not saved yet",
     );
     expect((await send("9", 7)).status).toBe(303);
   });

@@ -62,7 +62,7 @@ async function conflict<Row>(c: Context<PageEnv>, form: EditForm<Row>, row: Row,
   const texts = form.texts(row);
   const meanwhile = Object.fromEntries(conflicts.map((name) => [name, { value: textOf(texts[name]), by }]));
   return {
-    message: `Changed by ${by ?? "somebody"} while you were editing. Your input is below and not saved yet: check the marked fields, then save again to keep yours.`,
+    message: `Changed by ${by ?? "somebody"} while you were editing. Your input below is not saved yet: check the marked fields, then save again.`,
     fields: Object.fromEntries(conflicts.map((name) => [name, meanwhileText(textOf(texts[name]), by)])),
     meanwhile,
   };

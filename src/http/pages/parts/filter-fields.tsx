@@ -28,8 +28,8 @@ export function choice<Value extends string>(
   among: readonly Value[],
   text: (value: Value) => string = (value) => value,
 ): FilterField {
-  const isKnown = (value: string): value is Value => among.some((one) => one === value);
-  return { name, label, among, text: (value) => (isKnown(value) ? capitalized(text(value)) : value) };
+  const known: readonly string[] = among;
+  return { name, label, among, text: (value) => (known.includes(value) ? capitalized(text(value as Value)) : value) };
 }
 
 /** The search for payments and their customers (PAY-21). */

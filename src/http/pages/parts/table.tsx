@@ -82,6 +82,16 @@ function Head({ column: { label, hidden, sort } }: { column: Column }) {
   );
 }
 
+/** Chooses all rows of a page that have a box. The script shows it. */
+export function ChooseAll({ children }: { children?: Child }) {
+  return (
+    <span class="check" hidden>
+      <input type="checkbox" id="choose-all" data-all="ids" />
+      <label for="choose-all">All on this page{children}</label>
+    </span>
+  );
+}
+
 /** A cell's place in its card: the box, the row's name, the sum after it, buttons below; others between, named. */
 function placeOf(columns: readonly Column[], i: number): "at-pick" | "at-lead" | "at-sum" | "at-act" | undefined {
   if (columns[i]?.hidden) return i === 0 ? "at-pick" : "at-act";

@@ -90,21 +90,19 @@ function PayoutTable({ payouts: shown }: { payouts: readonly Listed[] }) {
         <span>
           <OwnStatus of={row} />
           <span class="second">
-            {row.status === "returned" ? (
-              "will be paid again"
-            ) : row.held_until === null ? null : (
+            {row.held_until === null ? null : (
               <>
                 held until <When at={row.held_until} only="day" />,{" "}
               </>
             )}
-            {row.status === "returned" ? null : row.paid_at === null ? (
-              row.status === "canceled" ? null : (
-                <>
-                  due <When at={row.due_at} only="day" />
-                </>
-              )
-            ) : (
+            {row.status === "returned" ? (
+              "will be paid again"
+            ) : row.paid_at !== null ? (
               <When at={row.paid_at} only="day" />
+            ) : row.status === "canceled" ? null : (
+              <>
+                due <When at={row.due_at} only="day" />
+              </>
             )}
           </span>
         </span>,

@@ -1,3 +1,4 @@
+import { ChooseAll } from "../../parts/table.tsx";
 import type { Context } from "hono";
 import { getApplication, listApplications, readApplication } from "../../../../core/applications/applications.ts";
 import { approveApplication, decideApplications, declineApplication } from "../../../../core/applications/decide.ts";
@@ -31,10 +32,7 @@ const SIMILAR = 5;
 function ChosenActions() {
   return (
     <div class="bulk">
-      <span class="check" hidden>
-        <input type="checkbox" id="choose-all" data-all="ids" />
-        <label for="choose-all">All on this page</label>
-      </span>
+      <ChooseAll />
       <button type="submit" name="status" value="approved">
         Approve chosen…
       </button>

@@ -92,9 +92,11 @@ function heldPage(c: Context<PageEnv>, { back, ids, groups, fields }: Held) {
       </p>
       <Facts rows={[["Together", <Sums of={sumUp(groups, c.var.session.program)} />]]} />
       <Hidden
-        values={{ back: fields.text("back"), seen_at: fields.text("seen_at"), status: "approved", held_seen: "yes" }}
+        values={{
+          ...{ back: fields.text("back"), seen_at: fields.text("seen_at"), status: "approved", held_seen: "yes" },
+          include_flagged: fields.text("include_flagged"),
+        }}
       />
-      {fields.isTicked("include_flagged") ? <input type="hidden" name="include_flagged" value="yes" /> : null}
       {ids.map((id) => (
         <input type="hidden" name="ids" value={id} />
       ))}
@@ -281,7 +283,7 @@ async function confirmPage(c: Context<PageEnv>, move: Move, problem?: string) {
               ]}
             />
             {held === 0 ? null : count === 0 ? (
-              <input type="hidden" name="include_flagged" value="yes" />
+              <Hidden values={{ include_flagged: "yes" }} />
             ) : (
               <IncludeFlagged verb={verb} held={held} sum={sumsText(sumUp(flagged, program))} filter={filter} />
             )}
@@ -383,7 +385,7 @@ function goOnPage(c: Context<PageEnv>, given: Unfinished) {
         <Hidden
           values={{ seen_at, plain: String(report.remaining), flagged: "0", done: String(done), reason: reason ?? "" }}
         />
-        {include_flagged ? <input type="hidden" name="include_flagged" value="yes" /> : null}
+        {include_flagged ? <Hidden values={{ include_flagged: "yes" }} /> : null}
         <button type="submit" class={kind}>
           Go on
         </button>

@@ -16,6 +16,7 @@ import { timeText, usePageZone } from "../../locale.ts";
 import { countText, moneyText, plural } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { Notice, Refused } from "../../parts/notice.tsx";
+import { ChooseAll } from "../../parts/table.tsx";
 import { ActionLink, IfMay, useMay } from "../../rights.tsx";
 import { CommissionDetail } from "./detail.tsx";
 import { COMMISSION_LIST, COMMISSIONS as AT, type CommissionListFilter, type Listed } from "./columns.tsx";
@@ -193,10 +194,7 @@ function BulkActions({ rows }: { rows: readonly Listed[] }) {
   const hasFlagged = rows.some(({ flagged }) => flagged);
   return (
     <div class="bulk">
-      <span class="check" hidden>
-        <input type="checkbox" id="choose-all" data-all="ids" />
-        <label for="choose-all">All on this page{hasFlagged ? " that are not flagged" : ""}</label>
-      </span>
+      <ChooseAll>{hasFlagged ? " that are not flagged" : null}</ChooseAll>
       <button type="submit" name="status" value="approved" class="primary">
         Approve chosen
       </button>

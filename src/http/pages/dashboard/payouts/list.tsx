@@ -49,6 +49,7 @@ import { PayoutDetail } from "./detail.tsx";
 import { matchingUrl } from "./matching.tsx";
 import { movedNotice } from "./moved.tsx";
 import { TRANSFER_SERVICE } from "../../../../providers/registry.ts";
+import { ChooseAll } from "../../parts/table.tsx";
 import { ActionLink, IfMay } from "../../rights.tsx";
 import { act } from "../../act.ts";
 import { FLASH } from "../../flash.ts";
@@ -105,10 +106,7 @@ const MOVES = {
 function ChosenActions({ canPay, canMark }: { canPay: boolean; canMark: boolean }) {
   return (
     <div class="bulk">
-      <span class="check" hidden>
-        <input type="checkbox" id="choose-all" data-all="ids" />
-        <label for="choose-all">All on this page</label>
-      </span>
+      <ChooseAll />
       {canMark ? (
         <button type="submit" name="move" value="mark_paid">
           Mark chosen as paid…

@@ -81,7 +81,7 @@ describe("what waits without being decided (PAGE-16)", () => {
     expect(await named()).toEqual([false, false]);
     await makeCommissions(program, id, [{ amount_cents: 500 }]);
     expect(await named()).toEqual([true, true]);
-    // A debt about which a dispute is open lowers no other sum.
+    // A disputed debt lowers no other sum.
     await makeCommissions(program, id, [{ amount_cents: -9_500, flagged: true, review_reason: "disputed" }]);
     expect(await named()).toEqual([true, true]);
   });

@@ -60,7 +60,7 @@ describe("the filters above a list (PAGE-20)", () => {
     ]);
     const since = await chipsOf(owner, "/dashboard/payments?from=2026-03-01");
     expect(since.on).toEqual([["Remove the filter Since 1 Mar 2026 ×", "/dashboard/payments"]]);
-    // The case of ids counts: what was typed is shown as it is.
+    // The case of ids counts: a search is shown as typed.
     const typed = await chipsOf(owner, "/dashboard/payments?search=pi_a&outcome=no_ref");
     expect(typed.on.map(([text]) => text)).toEqual([
       "Remove the filter Search: pi_a ×",

@@ -130,7 +130,7 @@ export function payableSums(ctx: Reader, input: GenerationInput, pricing: Pricin
 /** The most balances, and flagged commissions, that `canPrepare` looks at; with more balances it is true. */
 const MOST_READ = literal(1_000);
 
-/** Whether a run until now can pay a partner: `payableSums`, of the balances without what is disputed. */
+/** Whether a run until now can pay a partner: `payableSums`, of the balances without disputed amounts. */
 export function canPrepare(ctx: Reader, pricing: Pricing): SQL {
   const own = sql`program_id = ${ctx.programId}`;
   const owed = sql`(select partner_id, currency, amount_cents from balances where ${own}
@@ -148,7 +148,7 @@ export function canPrepare(ctx: Reader, pricing: Pricing): SQL {
   return sql`(exists (select 1 from (${sums}) where reason is null) or (select count(*) from ${owed}) = ${MOST_READ})`;
 }
 
-/** `payableSums` of what partners have `earned`, by currency and whether it is disputed. */
+/** `payableSums` of the `earned` sums, by partner, currency and open dispute. */
 function sumsOf(ctx: Reader, input: Requirements, pricing: Pricing, earned: SQL): SQL {
   if (pricing.currency !== null) return convertedSums(ctx, input, { ...pricing, currency: pricing.currency }, earned);
   const [sum, currency] = [sql.raw("e.amount_cents"), sql.raw("e.currency")];

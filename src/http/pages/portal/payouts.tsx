@@ -64,7 +64,7 @@ export type Listed = Pick<
 
 const STATUS_TEXTS: Partial<Record<PayoutStatus, string>> = { pending: "scheduled", failed: "delayed" };
 
-/** A payout's status in the partner's words, to whom "pending" means a commission that is not approved. */
+/** A payout's status in the partner's words: "pending" is a commission before it is approved. */
 export function OwnStatus({ of: { status } }: { of: Pick<Listed, "status"> }) {
   return <Badge state={status === "failed" ? "pending" : status} label={STATUS_TEXTS[status]} />;
 }

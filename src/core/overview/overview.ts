@@ -191,10 +191,7 @@ const NO_WAITING: Waiting = {
   ...{ on_hold: 0, preparable: 0, unknown_codes: 0, claims: 0, applications: 0 },
 };
 
-/**
- * Reads the owner's overview of some days and of the same number of days before, in one round trip, with a payout currency
- * in two.
- */
+/** Reads the owner's overview of some days and as many before, in one round trip; in two with a payout currency. */
 export async function readOverview(ctx: ProgramCtx, days: Days): Promise<Overview> {
   const { db } = ctx;
   const pricing = await readPricing(ctx);

@@ -189,7 +189,8 @@ describe("the owner's decision", () => {
       [{ day: new Date().toISOString().slice(0, 10), email_domain: "buyer.example" }, ""],
     ] as const) {
       const id = await makeClaim(program, jane.id, input);
-      await owner.get(`/dashboard/claims/${id}`);
+      // A commission by hand, and then one by an approval, would pay twice.
+      expect((await owner.get(`/dashboard/claims/${id}`)).body).not.toContain("Credit a partner by hand");
       const reply = await owner.post(`/dashboard/claims/${id}/decline`, { note });
       expect([reply.status, reply.headers.get("location")]).toEqual([303, `/dashboard/claims/${id}?done=declined`]);
     }

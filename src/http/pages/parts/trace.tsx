@@ -27,7 +27,7 @@ interface TraceProps {
   partner: { id: string; name: string } | null;
   /** The row of the page; absent on the payment's own page. */
   current?: string;
-  /** Absent in a claim. */
+  /** Absent in a claim, where the decision about it is the next step. */
   later?: { flows: readonly LaterFlow[]; time_zone: string };
 }
 
@@ -62,7 +62,7 @@ export function Trace({ payment, rows, partner, current, later }: TraceProps) {
           </li>
         ))}
       </ol>
-      <NextStep payment={payment} rows={rows} partner={partner} current={current} />
+      {later ? <NextStep payment={payment} rows={rows} partner={partner} current={current} /> : null}
       {rows.length > 1 ? <Rows rows={rows} current={current} /> : null}
     </>
   );

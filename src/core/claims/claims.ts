@@ -4,6 +4,7 @@ import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { flag, nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { claims } from "../../db/schema.ts";
 import {
+  CLAIM_STATUSES,
   claimAnswer,
   MAX_CLAIMS_A_DAY,
   MAX_CLAIMS_SHOWN,
@@ -18,7 +19,7 @@ import { DAY, iso } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { byPartner, pagedList, readPage } from "../kernel/list-page.ts";
+import { byPartner, byState, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { EventPayloads } from "../../domain/event.ts";
 import type { Commission, Payment, Program, SaleClaim } from "../kernel/rows.ts";
@@ -180,7 +181,7 @@ export async function listClaims(ctx: Reader, filter: ClaimFilter): Promise<Page
     filter.status === undefined ? undefined : eq(claims.status, filter.status),
   );
   const narrowed = filter.partner_id !== undefined;
-  const sorts = { partner: byPartner(claims.partner_id), status: { by: sql`${claims.status}` } };
+  const sorts = { partner: byPartner(claims.partner_id), status: byState(claims.status, CLAIM_STATUSES) };
   return readPage(ctx, LIST, filter, { conditions, state: filter.status, narrowed, sorts });
 }
 

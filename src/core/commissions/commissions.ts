@@ -9,7 +9,7 @@ import {
   type ChangeableCommission,
   type CommissionChange,
 } from "../../domain/commission-change.ts";
-import { holdUntil, type CommissionStatus } from "../../domain/commission.ts";
+import { COMMISSION_STATUSES, holdUntil, type CommissionStatus } from "../../domain/commission.ts";
 import { NOTHING, type Cents } from "../../domain/money.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { AppError, invalidField, notFound } from "../../lib/errors.ts";
@@ -18,7 +18,7 @@ import { iso, nextStamp } from "../../lib/time.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { selectPartner } from "../kernel/partner-rows.ts";
-import { byAmount, byPartner, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, byState, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
 import type { Commission } from "../kernel/rows.ts";
 import { requireScope } from "../kernel/scopes.ts";
@@ -66,7 +66,7 @@ export async function listCommissions(ctx: Reader, filter: CommissionFilter): Pr
     sorts: {
       partner: byPartner(commissions.partner_id),
       amount: byAmount(ctx, commissions.amount_cents, commissions.currency),
-      status: { by: sql`${commissions.status}` },
+      status: byState(commissions.status, COMMISSION_STATUSES),
     },
   });
 }

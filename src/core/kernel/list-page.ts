@@ -156,6 +156,11 @@ export const PARTNER_NAME = sql.raw(
   "lower(coalesce(nullif(trim(coalesce(first_name, '') || ' ' || coalesce(last_name, '')), ''), email))",
 );
 
+/** Sorts by state in the order of the domain, which filters offer too; rows without a state are before the first. */
+export function byState(state: SQLiteColumn, states: readonly string[]): Sort {
+  return { by: sql`instr(${` ${states.join(" ")} `}, ' ' || ${state} || ' ')` };
+}
+
 /** Sorts by amount within each currency; the program's currency is first. */
 export function byAmount({ programId }: Reader, amount: SQLiteColumn, currency: SQLiteColumn): Sort {
   return {

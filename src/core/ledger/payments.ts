@@ -6,7 +6,7 @@ import { commissions, payments } from "../../db/schema.ts";
 import { emailKey } from "../../domain/email.ts";
 import { keeperAt, type AttributionFact, type Fact, type KeptBy } from "../../domain/fact.ts";
 import { slugKey } from "../../domain/partner.ts";
-import type { Outcome } from "../../domain/payment.ts";
+import { OUTCOMES, type Outcome } from "../../domain/payment.ts";
 import type { ProviderName } from "../../domain/provider-name.ts";
 import { findReference } from "../../domain/reference.ts";
 import { notFound } from "../../lib/errors.ts";
@@ -15,7 +15,7 @@ import { providerNamed } from "../../providers/registry.ts";
 import { commit } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import { byAmount, byPartner, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, byState, isTimed, pagedList, readPage } from "../kernel/list-page.ts";
 import type { Commission, Payment, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
 import { viewPayment, type PaymentView } from "../kernel/views.ts";
@@ -65,7 +65,7 @@ export async function listPayments(ctx: Reader, filter: PaymentFilter): Promise<
     customer: { by: sql`lower(coalesce(customer_email, customer_id, provider_transaction_id))` },
     net: byAmount(ctx, payments.txn_amount_cents, payments.currency),
     partner: byPartner(payments.partner_id),
-    outcome: { by: sql`coalesce(${payments.outcome}, '')` },
+    outcome: byState(payments.outcome, OUTCOMES),
   };
   return readPage(ctx, LIST, filter, { conditions, state: filter.outcome, narrowed, sorts });
 }

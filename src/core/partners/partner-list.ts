@@ -3,10 +3,10 @@ import type { JsonText, PageOfTexts, PageRequest } from "../../db/page.ts";
 import { amount, nullable, selectRows, text, textOf, whole } from "../../db/rows.ts";
 import { partners } from "../../db/schema.ts";
 import type { Amount } from "../../domain/amount.ts";
-import type { PartnerStatus } from "../../domain/partner.ts";
+import { PARTNER_STATUSES, type PartnerStatus } from "../../domain/partner.ts";
 import type { ProgramCtx, Reader } from "../kernel/context.ts";
 import { selectGroups } from "../kernel/group-rows.ts";
-import { pagedList, PARTNER_NAME, readPage, type Sort } from "../kernel/list-page.ts";
+import { byState, pagedList, PARTNER_NAME, readPage, type Sort } from "../kernel/list-page.ts";
 import { selectSearchedPartners } from "../kernel/partner-search.ts";
 import type { Group } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -54,7 +54,7 @@ function sortsOf(ctx: Reader): Record<string, Sort> {
   const currency = sql`(select p.currency from programs p where p.id = ${ctx.programId})`;
   return {
     partner: { by: PARTNER_NAME },
-    status: { by: sql`${partners.status}` },
+    status: byState(partners.status, PARTNER_STATUSES),
     clicks: {
       by: sql`(select coalesce(sum(count), 0) from click_counts where ${OF_PARTNER})
         + coalesce((select n from uncounted where partner_id = partners.id), 0)`,

@@ -3,13 +3,20 @@ import { atMost, isOneOf, literal } from "../../db/client.ts";
 import type { PageOfTexts, PageRequest } from "../../db/page.ts";
 import { commissions, payouts } from "../../db/schema.ts";
 import type { PayoutMethod } from "../../domain/partner.ts";
-import { canMove, PAYABLE, PAYOUT_MOVES, type PayoutMove, type PayoutStatus } from "../../domain/payout.ts";
+import {
+  canMove,
+  PAYABLE,
+  PAYOUT_MOVES,
+  PAYOUT_STATUSES,
+  type PayoutMove,
+  type PayoutStatus,
+} from "../../domain/payout.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { newId } from "../../lib/id.ts";
 import { iso, nextStamp } from "../../lib/time.ts";
 import { commit, type CommitPlan, type Write } from "../kernel/commit.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
-import { byAmount, byPartner, isTimed, readPage } from "../kernel/list-page.ts";
+import { byAmount, byPartner, byState, isTimed, readPage } from "../kernel/list-page.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Commission, Payout, Program } from "../kernel/rows.ts";
 import { alsoOfProgram } from "../kernel/tenant.ts";
@@ -55,7 +62,7 @@ export async function listPayouts(ctx: Reader, filter: PayoutFilter): Promise<Pa
       partner: byPartner(payouts.partner_id),
       amount: byAmount(ctx, payouts.amount_cents, payouts.currency),
       method: { by: sql`coalesce(${payouts.method}, '')` },
-      status: { by: sql`${payouts.status}` },
+      status: byState(payouts.status, PAYOUT_STATUSES),
     },
   });
 }

@@ -27,7 +27,7 @@ interface TraceProps {
   partner: { id: string; name: string } | null;
   /** The row of the page; absent on the payment's own page. */
   current?: string;
-  /** Absent in a claim, where the decision about it is the next step. */
+  /** Absent in a claim: the decision about it is the next step. */
   later?: { flows: readonly LaterFlow[]; time_zone: string };
 }
 

@@ -136,8 +136,8 @@ export function canPrepare(ctx: Reader, pricing: Pricing): SQL {
   const owed = sql`(select partner_id, currency, amount_cents from balances where ${own}
     and partner_id > '' and account = 'payable' and amount_cents <> 0 limit ${MOST_READ})`;
   const held = sql`select partner_id, currency, -amount_cents from (
-      select * from commissions where ${own} and flagged = 1 order by id desc limit ${MOST_READ}) c
-    where status = 'approved' and payout_id is null and ${disputed("c")}`;
+      select * from commissions where ${own} and flagged = 1 order by id desc limit ${MOST_READ}) f
+    where status = 'approved' and payout_id is null and ${disputed("f")}`;
   const sums = sumsOf(
     ctx,
     {},

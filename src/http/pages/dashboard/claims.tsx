@@ -12,7 +12,7 @@ import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { dateColumn, partnerColumn, textColumn, timeColumn, type ListOf, statusColumn } from "../list.tsx";
 import { CLAIM_TEXTS, SaleOf } from "../parts/claim-words.tsx";
-import { Badge, When } from "../parts/figures.tsx";
+import { Badge, capitalized, When } from "../parts/figures.tsx";
 import { ActionButton, Field, Form, TextArea, Actions } from "../parts/form.tsx";
 import { partnerText } from "../parts/partner.tsx";
 import { Empty, Facts } from "../parts/table.tsx";
@@ -62,7 +62,7 @@ const LIST: ListOf<typeof claimQuery, Listed> = {
 export const claims = listPage(LIST, {
   at: AT,
   head: { lede: "Sales that partners report as missing." },
-  filter: [choice("status", "State", CLAIM_STATUSES, (status) => CLAIM_TEXTS[status])],
+  filter: [choice("status", "State", CLAIM_STATUSES, (status) => capitalized(CLAIM_TEXTS[status]))],
   presets: [{ label: "Open", query: { status: "open" } }],
   empty: {
     title: "No claims yet",

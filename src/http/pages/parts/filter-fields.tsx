@@ -26,10 +26,10 @@ export function choice<Value extends string>(
   name: string,
   label: string,
   among: readonly Value[],
-  text: (value: Value) => string = (value) => value,
+  text: (value: Value) => string = capitalized,
 ): FilterField {
   const known: readonly string[] = among;
-  return { name, label, among, text: (value) => (known.includes(value) ? capitalized(text(value as Value)) : value) };
+  return { name, label, among, text: (value) => (known.includes(value) ? text(value as Value) : value) };
 }
 
 /** The search for payments and their customers (PAY-21). */

@@ -42,7 +42,7 @@ export const commissions = listPage(COMMISSION_LIST, {
   notice: (c) => <BulkDone status={c.req.query("bulk")} count={Number(c.req.query("count"))} />,
   filter: [
     choice("status", "Status", COMMISSION_STATUSES),
-    choice("flagged", "Flag", ["true", "false"], (is) => (is === "true" ? "flagged" : "not flagged")),
+    choice("flagged", "Flag", ["true", "false"], (is) => (is === "true" ? "Flagged" : "Not flagged")),
     PROVIDER_FIELD,
     ...RANGE_FIELDS,
     { name: "payout_id", label: "Payout", maxlength: 64, hint: "The payout's id." },

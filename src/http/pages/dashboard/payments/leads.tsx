@@ -80,7 +80,7 @@ export const leads = listPage(LIST, {
     back: { href: PAYMENTS, label: "Payments" },
   },
   filter: [
-    choice("credited", "Counts for a partner", ["true", "false"], (is) => (is === "true" ? "yes" : "no")),
+    choice("credited", "Counts for a partner", ["true", "false"], (is) => (is === "true" ? "Yes" : "No")),
     ...RANGE_FIELDS,
   ],
   empty: {

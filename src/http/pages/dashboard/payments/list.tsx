@@ -8,7 +8,7 @@ import { paymentQuery } from "../../../queries.ts";
 import { framed } from "../../framed.tsx";
 import { amountColumn, dateColumn, partnerColumn, textColumn, type ListOf } from "../../list.tsx";
 import { ActionButton } from "../../parts/form.tsx";
-import { Badge, Money, providerText } from "../../parts/figures.tsx";
+import { Badge, capitalized, Money, providerText } from "../../parts/figures.tsx";
 import { partnerText } from "../../parts/partner.tsx";
 import { choice, PAYMENT_SEARCH, PROVIDER_FIELD, RANGE_FIELDS } from "../../parts/filter-fields.tsx";
 import { Trace } from "../../parts/trace.tsx";
@@ -105,7 +105,7 @@ export const payments = listPage(LIST, {
   },
   filter: [
     PAYMENT_SEARCH,
-    choice("outcome", "Outcome", OUTCOMES, (outcome) => OUTCOME_TEXTS[outcome].short),
+    choice("outcome", "Outcome", OUTCOMES, (outcome) => capitalized(OUTCOME_TEXTS[outcome].short)),
     PROVIDER_FIELD,
     ...RANGE_FIELDS,
   ],

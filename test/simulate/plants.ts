@@ -36,7 +36,7 @@ export const PLANTS: readonly Plant[] = [
       },
       {
         file: "src/core/payouts/payouts.ts",
-        find: "await settleChanged(ctx, released);",
+        find: "await settleChanged(ctx, released, room);",
         put: "void [ctx, released];",
       },
       {

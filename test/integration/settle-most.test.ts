@@ -9,10 +9,14 @@ import { MINUTE } from "../../src/lib/time.ts";
 import { serveAll } from "../support/jobs.ts";
 import { ledgerOf, sendA } from "../support/ledger.ts";
 import { EXPORTS, IBAN_ACCOUNT, makeFile, rowsOf, statusesOf } from "../support/bank-payouts.ts";
-import { makePartner, makeProgram, testContext, type TestProgram } from "../support/program.ts";
+import { makePartner, makeProgram, testContext, type TestProgram, programContext } from "../support/program.ts";
 import { chargeRefunded, sessionCompleted } from "../support/provider-a.ts";
 import { makeVisitor, signInOwner, textOf } from "../support/visitor.ts";
 import { callWith, watchDatabase } from "../support/watched-database.ts";
+import { payPayout } from "../../src/core/payouts/pay.ts";
+import { clientOf, makePayingProgram, makePayout } from "../support/payouts.ts";
+import { takeBack } from "../support/provider-a-api.ts";
+import { reconcileRound } from "../support/reconcile.ts";
 
 /** Jobs use 900 of the platform's 1,000 statements. */
 const STATEMENTS = 900;
@@ -125,6 +129,28 @@ it("cancels so many payouts of a filter, and settles so many of their payments (
     { canceled: 50, pending: 5 },
     150 - MAX_INLINE / 2,
   ]);
+  await settleRest();
+  expect(await unsettled(program)).toBe(0);
+});
+
+it("leaves the payments of transfers that the daily check finds reversed to the job (OUT-21)", async () => {
+  const world = await makePayingProgram();
+  const { program, vendor, partner_id } = world;
+  const { body: partner } = await program.api<{ slug: string }>("GET", `/api/v1/partners/${partner_id}`);
+  for (const external_id of ["1", "2"]) {
+    const report = { external_id, ref: partner.slug, amount_cents: 10_000, currency: "USD", net_of_tax: true };
+    await program.api("POST", "/api/v1/track/sale", report);
+  }
+  await env.DB.prepare("update commissions set status = 'approved' where program_id = ?").bind(program.id).run();
+  const { id } = await makePayout(world);
+  await payPayout(programContext(program), id, clientOf(vendor));
+  for (const sale_external_id of ["1", "2"]) {
+    const refund = { external_id: `r${sale_external_id}`, sale_external_id, amount_cents: 5_000 };
+    await program.api("POST", "/api/v1/track/refund", refund);
+  }
+  takeBack(vendor.transfers[0]!);
+  await reconcileRound(programContext(program), clientOf(vendor), true);
+  expect([await statusesOf(program), await unsettled(program)]).toEqual([{ returned: 1 }, 2]);
   await settleRest();
   expect(await unsettled(program)).toBe(0);
 });

@@ -303,6 +303,7 @@ export async function settleUnsettled(
   from: SQL,
   room: Room = { payments: MAX_INLINE },
 ): Promise<Tried["failure"]> {
+  if (room.payments === 0) return undefined;
   const [unsettled] = await ctx.read(
     selectRows(
       ctx.db,

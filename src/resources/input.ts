@@ -20,7 +20,7 @@ export function text(max: number, min: 0 | 1 = 1) {
 
 /** Pasted by hand, so the blanks around it are not part of it. */
 export function trimmed(max: number) {
-  return z.string().trim().pipe(text(max));
+  return z.string().trim().pipe(visibleText(max));
 }
 
 /** An e-mail address of at most 254 characters. */

@@ -14,7 +14,7 @@ const {
   PROPERTY_SEED = String(Date.now() % 2 ** 31),
   FUZZ_RUNS = "2000",
   FUZZ_SEED,
-  MONTH_DAYS = "1",
+  MONTH_DAYS = "30",
   TEST_RUNTIME,
   MUTANTS_ROUND,
 } = process.env;
@@ -66,8 +66,8 @@ const packages = [
 const IN_WORKERS = [
   "test/conformance/**/*.test.ts",
   "test/integration/{body-limits,click,http,inbound-stranger,installation,openapi-live,outbound-delivery,outbound-lanes,pages-posted,passkeys,passkeys-written,periodic-mails,storage-down}.test.ts",
-  "test/integration/click-{archive,budget,flush,flush-time,known,month,roll-up,split,wake}.test.ts",
-  "test/integration/{claims,claims-matches,customers-rows,event-counts,journal,overview,pages-events,pages-money,pages-walk,partners,payouts-scale,query-plans,reconcile-round,recount}.test.ts",
+  "test/integration/click-{archive,budget,flush,flush-time,known,roll-up,split,wake}.test.ts",
+  "test/integration/{claims,claims-matches,customers-rows,event-counts,journal,overview,pages-events,pages-money,pages-walk,partners,query-plans,reconcile-round,recount}.test.ts",
   "test/integration/rows-read*.test.ts",
   // The static files are served by the platform.
   "test/integration/{docs,event-catalogue,guides,known-parameters,list-page,openapi,openapi-examples,openapi-texts,pages-names,security-headers}.test.ts",
@@ -108,7 +108,7 @@ const inNode = {
       // Databases beside the first one.
       furtherDatabases: [
         ["/integration/shard", 1],
-        ["/integration/jobs", 31],
+        ["/integration/jobs-run", 31],
       ] as [suite: string, count: number][],
     },
   },
@@ -189,11 +189,7 @@ export default defineConfig({
       // Here the queue runs unasked.
       inWorkers("journey", cloudflareTest({ wrangler, miniflare: { bindings } }), ["test/journey/**/*.test.ts"]),
       // Those from here on are left out of `npm test`, which is to be quick.
-      {
-        extends: true,
-        plugins: [workers],
-        test: { name: "apart-nightly", include: ["test/nightly/**/*.test.ts"], isolate: false },
-      },
+      inWorkers("apart-nightly", workers, ["test/nightly/**/*.test.ts"]),
       inWorkers("apart-fuzz", workers, ["test/fuzz/**/*.test.ts"]),
       ...mutants,
     ],

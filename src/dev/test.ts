@@ -3,8 +3,8 @@
  * `npm run test:browser`: the suites in test/browser, which need a Chromium. In both, a failed suite runs again, alone.
  * `npm run test:faults`: the suites in
  * test/faults, which kill and starve the service for minutes. `npm run test:fuzz`: test/fuzz with 20,000 requests, or
- * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, a month of
- * clicks, the fuzz and the faults with new seeds.
+ * `FUZZ_RUNS`. `npm run test:nightly`: test/nightly, all suites in the Workers runtime, and the property tests, the
+ * fuzz and the faults with new seeds.
  * `npm test -- <file or name>` passes its arguments to vitest alone. Each failure is printed again at the end, on a line
  * that begins with `failed: `. The last line has the totals: `N passed, N failed`.
  */
@@ -39,7 +39,7 @@ try {
     results.push(
       await runVitest(["--project=programs", "--project=shards", "--project=jobs"], { TEST_RUNTIME: "workers" }),
     );
-    results.push(await runVitest(["property", "click-month"], { PROPERTY_RUNS: "400", MONTH_DAYS: "30" }));
+    results.push(await runVitest(["property"], { PROPERTY_RUNS: "400" }));
     results.push(await runVitest(["test/fuzz"], { FUZZ_RUNS: "20000" }));
     results.push(await runNodeTests(["faults", "mutants"], []));
   } else if (first === undefined) {

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { PlayedAccount, type Binding } from "./platform/account.ts";
 import { FAILURES, type Failure } from "./platform/fault.ts";
 import type { Permission } from "./platform/routes.ts";
-import { ADMIN, inWorld, KEY, SMALL_WORKER, WORKER, type World } from "./platform/world.ts";
+import { ADMIN, inWorld, KEY, WORKER, type World } from "./platform/world.ts";
 
 const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
@@ -46,7 +46,7 @@ async function refuses(world: World, said: RegExp, run: () => ReturnType<World["
 const inReadyWorld = (walk: (world: World) => Promise<void>) =>
   inWorld(async (world) => {
     world.account.addZone("example.com");
-    await world.configure(withDomain, SMALL_WORKER);
+    await world.configure(withDomain);
     await walk(world);
   });
 
@@ -82,7 +82,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
 
   it("a domain in no zone of the account", () =>
     inWorld(async (world) => {
-      await world.configure(withDomain, SMALL_WORKER);
+      await world.configure(withDomain);
       await refuses(world, /affiliates\.example\.com is in no zone of this account/, () => world.deployInCi());
     }));
 
@@ -155,17 +155,11 @@ describe("npm run deploy refuses, and changes nothing", () => {
 
       const bucket = (name: string) =>
         `[[r2_buckets]]\nbinding = "ARCHIVE"\nbucket_name = "${name}"\n\n[[queues.producers]]`;
-      await world.configure(
-        (text) => withDomain(text).replace("[[queues.producers]]", bucket("another")),
-        SMALL_WORKER,
-      );
+      await world.configure((text) => withDomain(text).replace("[[queues.producers]]", bucket("another")));
       run([databases[0]!, archive]);
       await refuses(world, asksToPutBack(...bucketLines), () => world.deployInCi());
       // Another bucket has the same name in another jurisdiction.
-      await world.configure(
-        (text) => withDomain(text).replace("[[queues.producers]]", bucket(archive.bucket_name)),
-        SMALL_WORKER,
-      );
+      await world.configure((text) => withDomain(text).replace("[[queues.producers]]", bucket(archive.bucket_name)));
       run([databases[0]!, { ...archive, jurisdiction: "eu" }]);
       const inEurope = [...bucketLines, 'jurisdiction = "eu"'];
       await refuses(world, asksToPutBack(...inEurope), () => world.deployInCi());
@@ -174,7 +168,7 @@ describe("npm run deploy refuses, and changes nothing", () => {
       further.query("DROP TABLE programs;");
       run([...databases, archive]);
       const putBack = databaseLines.concat("", bucketLines, "", "[[queues.producers]]").join("\n").replaceAll("\\", "");
-      await world.configure((text) => withDomain(text).replace("[[queues.producers]]", putBack), SMALL_WORKER);
+      await world.configure((text) => withDomain(text).replace("[[queues.producers]]", putBack));
       await world.deployInCi();
       assert.deepEqual(further.applied, first.applied);
     }));

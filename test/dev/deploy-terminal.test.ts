@@ -4,21 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { HAS_TERMINAL, type Typed } from "./platform/terminal.ts";
+import { endsWith, HAS_TERMINAL, type Typed } from "./platform/terminal.ts";
 import { inWorld, WORKER } from "./platform/world.ts";
-import { MIGRATIONS } from "./platform/ways.ts";
 
 const DOMAIN = "affiliates.example.com";
 
-const CTRL_C = "\x03";
-const CTRL_D = "\x04";
-
 const DOMAIN_ASKED: Typed = ["Domain for the service", `${DOMAIN}\r`];
 const CONFLICT = "Update them to point to this script instead?";
-
-function endsWith({ code, screen }: { code: number | null; screen: string }, wanted: number) {
-  assert.equal(code, wanted, `ended with ${code}, not ${wanted}: ${screen.slice(-600)}`);
-}
 
 describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no script of util-linux" }, () => {
   it("deploys from an empty account; an address that leads elsewhere is replaced only if the person says so", () =>
@@ -54,57 +46,6 @@ describe("npm run deploy at a terminal", { skip: !HAS_TERMINAL && "there is no s
       endsWith(third, 1);
       assert.match(third.screen, /No new version was deployed: the previous version keeps running\./);
       assert.equal(world.account.runningVersion(WORKER)?.id, version);
-    }));
-
-  it("is ended by the person at a question, in a migration or in the upload, and says what is true", () =>
-    inWorld(async (world) => {
-      const nothing = JSON.stringify(world.account.state());
-      const domain: Typed = ["Domain for the service", "\r"];
-      const atQuestions: Typed[][] = [
-        [["Domain for the service", CTRL_C]],
-        [domain, ["ADMIN_TOKEN, which opens", CTRL_D]],
-      ];
-      for (const typed of atQuestions) {
-        const ended = await world.deployAtTerminal(typed);
-        endsWith(ended, 1);
-        assert.match(ended.screen, /The question was not answered\.\s+Nothing was changed\./);
-        assert.equal(JSON.stringify(world.account.state()), nothing);
-      }
-
-      const secrets: Typed[] = [
-        ["ADMIN_TOKEN, which opens", "\r"],
-        ["ENCRYPTION_KEY, base64", "\r"],
-      ];
-      const meanwhile = () => world.press(CTRL_C);
-      world.platform.faultAt = ({ detail }) =>
-        detail === MIGRATIONS[0] ? { how: "hangs", is_done: true, meanwhile } : null;
-      const name: Typed = ["no workers.dev name yet", "somebody\r"];
-      const first = await world.deployAtTerminal([domain, ...secrets, name]);
-      endsWith(first, 1);
-      assert.match(first.screen, /No version was deployed, and none is running yet\./);
-      assert.match(first.screen, /Not set yet, and asked for again: ADMIN_TOKEN, ENCRYPTION_KEY\./);
-      assert.match(first.screen, /Run the same command again: it continues from here\.\s*$/);
-      assert.deepEqual(world.account.database(WORKER).applied, MIGRATIONS.slice(0, 1));
-
-      const script = `/accounts/:id/workers/scripts/${WORKER}`;
-      world.platform.faultAt = ({ call }) =>
-        call === `PUT ${script}` ? { how: "hangs", is_done: true, meanwhile } : null;
-      const second = await world.deployAtTerminal([domain, ...secrets]);
-      endsWith(second, 1);
-      assert.match(second.screen, /The new version is running, but/);
-      assert.deepEqual(await world.filesLeft(), []);
-
-      world.platform.faultAt = ({ call }) =>
-        call === `POST ${script}/subdomain` ? { how: "refused", is_done: false } : null;
-      const third = await world.deployAtTerminal([]);
-      endsWith(third, 1);
-      assert.match(third.screen, /The new version is running, but/);
-
-      world.platform.faultAt = () => null;
-      const last = await world.deployAtTerminal([]);
-      endsWith(last, 0);
-      assert.match(last.screen, /somebody\.workers\.dev\/healthz answers: the service runs\.\s*$/);
-      assert.deepEqual(world.platform.unknown, []);
     }));
 
   it("says that nobody is logged in, and how to", () =>

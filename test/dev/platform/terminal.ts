@@ -1,8 +1,12 @@
+import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { ROOT } from "../process.ts";
 
 /** Whether `script` of util-linux is installed, which gives a command a terminal. */
 export const HAS_TERMINAL = spawnSync("script", ["--version"]).stdout?.toString().includes("util-linux") ?? false;
+
+export const CTRL_C = "\x03";
+export const CTRL_D = "\x04";
 
 /** A person's actions: waits for a text, then types. Return is `\r`. */
 export type Typed = [waitsFor: string, types: string];
@@ -36,4 +40,9 @@ export async function inTerminal(
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   return { code, screen };
+}
+
+/** The command ended with this code; if not, the end of the screen is in the failure. */
+export function endsWith({ code, screen }: { code: number | null; screen: string }, wanted: number) {
+  assert.equal(code, wanted, `ended with ${code}, not ${wanted}: ${screen.slice(-600)}`);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ROOT } from "../process.ts";
 import type { Fault } from "./fault.ts";
 import type { TakenCall } from "./platform.ts";
-import { ADMIN, inWorld, KEY, SMALL_WORKER, WORKER, type Ended, type World } from "./world.ts";
+import { ADMIN, inWorld, KEY, WORKER, type Ended, type World } from "./world.ts";
 
 export const MIGRATIONS = (await readdir(join(ROOT, "migrations"))).filter((name) => name.endsWith(".sql")).toSorted();
 
@@ -26,7 +26,7 @@ export const IN_CI_TO_A_DOMAIN: Way = {
   origin: "https://affiliates.example.com",
   ready: async (world) => {
     world.account.addZone("example.com");
-    await world.configure((text) => text.replace(/^# routes = .*$/m, ROUTE("affiliates.example.com")), SMALL_WORKER);
+    await world.configure((text) => text.replace(/^# routes = .*$/m, ROUTE("affiliates.example.com")));
   },
   deploy: (world) => world.deployInCi(),
 };
@@ -35,7 +35,7 @@ export const IN_CI_TO_A_DOMAIN: Way = {
 export const AT_A_TERMINAL_TO_WORKERS_DEV: Way = {
   worker: WORKER,
   origin: `https://${WORKER}.somebody.workers.dev`,
-  ready: (world) => world.configure((text) => `${text}\n`, SMALL_WORKER),
+  ready: (world) => world.configure((text) => `${text}\n`),
   deploy: (world) => world.deploy(answerTo),
 };
 
@@ -63,7 +63,7 @@ export const STAGING_TO_A_DOMAIN_WITH_MAIL: Way = {
       const mail =
         '[[env.staging.send_email]]\nname = "EMAIL"\n\n[env.staging.vars]\nEMAIL_FROM = "a@mail.example.com"';
       return `${production}[env.staging]\n${ROUTE("staging.example.com")}${staging.replace("[env.staging.vars]", mail)}`;
-    }, SMALL_WORKER);
+    });
   },
   deploy: (world) => world.deployInCi("--env=staging"),
 };

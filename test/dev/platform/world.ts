@@ -14,7 +14,7 @@ import { inTerminal, type Typed } from "./terminal.ts";
 
 export const WORKER = "affiliate-program-service";
 export const KEY = Buffer.alloc(32, 7).toString("base64");
-export const SMALL_WORKER = "test/dev/platform/small-worker.ts";
+const SMALL_WORKER = "test/dev/platform/small-worker.ts";
 /** Wrangler is read once, not for each of its commands. */
 const COMPILED = join(tmpdir(), "affiliate-compiled");
 export const ADMIN = "t".repeat(32);
@@ -57,8 +57,8 @@ export class World {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Deploys with another wrangler.toml, the project's, changed; and with the Worker, or one that is built faster. */
-  async configure(change: (text: string) => string, main: "src/index.ts" | typeof SMALL_WORKER = "src/index.ts") {
+  /** Deploys with another wrangler.toml, the project's, changed; and with a Worker that is built faster, or the real one. */
+  async configure(change: (text: string) => string, main: "src/index.ts" | typeof SMALL_WORKER = SMALL_WORKER) {
     const text = await readFile(join(ROOT, "wrangler.toml"), "utf8");
     const changed = change(text);
     if (changed === text) throw new Error("wrangler.toml is as it was");

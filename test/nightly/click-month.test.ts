@@ -1,8 +1,8 @@
 /**
  * Simulated traffic: at every hour, the API's totals and the overview's countries equal a count of the rows (TRACK-8,
  * TRACK-17, TRACK-20). Clicks come through a changing number of objects; flushes are late, fail or lose their reply; objects
- * are evicted; crons run; payments arrive; partners join and leave. The default is a day; `MONTH_DAYS=30 npm test --
- * click-month` plays a month. A failure reports its seed for `PROPERTY_SEED`.
+ * are evicted; crons run; payments arrive; partners join and leave. It takes minutes; `MONTH_DAYS=1
+ * npm test -- click-month` plays a day. A failure reports its seed for `PROPERTY_SEED`.
  */
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

@@ -7,6 +7,7 @@ import { addByteReader } from "../../src/dev/stand-in/byte-reader.ts";
 import { PlayedObjects } from "../../src/dev/stand-in/click-objects.ts";
 import { PlayedDatabase } from "../../src/dev/stand-in/database.ts";
 import { migrations } from "./deployment.ts";
+import { computeAtOnce } from "./synchronous-crypto.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -43,6 +44,7 @@ interface Work {
 }
 
 addByteReader();
+computeAtOnce();
 
 const put = (name: string, value: unknown) =>
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });

@@ -50,7 +50,10 @@ try {
 /** @throws for an unknown argument */
 function isEmptyWanted(args: readonly string[]): boolean {
   const unknown = args.find((arg) => arg !== "--empty");
-  if (unknown !== undefined) throw new Error(`${unknown} is not an option of npm start. The only one is --empty.`);
+  if (unknown !== undefined) {
+    const variables = `PORT (${DEFAULT_PORT}) and PERSIST_TO (.wrangler/state), the folder of the data`;
+    throw new Error(`${unknown} is not an option of npm start. The only one is --empty. It reads ${variables}.`);
+  }
   return args.length > 0;
 }
 

@@ -74,10 +74,13 @@ describe("npm start", () => {
     assert.equal(second.printed.err, "PORT is not a port number: http\n");
   });
 
-  it("refuses an unknown option", async () => {
-    const second = runScript(START, env, ["--emtpy"]);
+  it("refuses an unknown option, and names the option and the variables", async () => {
+    const second = runScript(START, env, ["--help"]);
     assert.equal(await second.ended, 1);
-    assert.equal(second.printed.err, "--emtpy is not an option of npm start. The only one is --empty.\n");
+    assert.equal(
+      second.printed.err,
+      "--help is not an option of npm start. The only one is --empty. It reads PORT (8787) and PERSIST_TO (.wrangler/state), the folder of the data.\n",
+    );
   });
 
   it("ends on SIGTERM and leaves the port free", async () => {

@@ -1,5 +1,6 @@
 /** The hold of a commission: the flow's days, else the group's, else the program's (COM-6). */
 import { describe, expect, it } from "vitest";
+import { makeApplication } from "../support/applications.ts";
 import { makePartner, makeProgram, type TestProgram } from "../support/program.ts";
 
 const DAY = 86_400_000;
@@ -88,5 +89,48 @@ describe("the days of the hold", () => {
       (await as("POST", "/flows", { ...flow, hold_days: 0 })).status,
       (await as("POST", "/flows", flow)).status,
     ]).toEqual([403, 403, 403, 201]);
+  });
+
+  it("are made shorter for nobody by a key without the scope of payouts, in whichever way (ACCESS-13)", async () => {
+    const { program, group, partner } = await makeHeld();
+    const { api_key } = (
+      await program.api<{ api_key: string }>("POST", "/api/v1/api-keys", { name: "Writes", scopes: ["read", "write"] })
+    ).body;
+    const as = (method: string, path: string, body?: unknown) =>
+      program.api<{ data: { id: string; is_default: boolean }[] }>(method, `/api/v1${path}`, body, {
+        authorization: `Bearer ${api_key}`,
+      });
+    const [standard] = (await as("GET", "/groups")).body.data.filter((row) => row.is_default);
+    const longer = await change(program, "POST", "/groups", { name: "New", slug: "new", hold_days: 40 });
+    const none = await change(program, "POST", "/groups", { name: "None", slug: "none", hold_days: 0 });
+    const flow = { name: "x", action_type: "percentage", action_value: 5 };
+    const { id: without } = await change(program, "POST", "/flows", flow);
+    const application = await makeApplication(program, { group_slug: "none" });
+    const statuses = async (...calls: [string, string, unknown?][]) => {
+      const found = [];
+      for (const [method, path, body] of calls) found.push((await as(method, path, body)).status);
+      return found;
+    };
+    // Days as before, or more.
+    expect(
+      await statuses(
+        ["POST", "/partners", { email: "a@partners.example", slug: "a", group_id: longer.id }],
+        ["PATCH", `/partners/${partner.id}`, { group_id: standard!.id }],
+        ["PATCH", `/partners/${partner.id}`, { group_id: longer.id }],
+        ["PATCH", `/flows/${without}`, { priority: 1 }],
+      ),
+    ).toEqual([201, 200, 200, 200]);
+    await change(program, "POST", "/flows", { ...flow, hold_days: 60, active: false });
+    expect(
+      await statuses(
+        ["POST", "/partners", { email: "b@partners.example", slug: "b", group_id: group.id }],
+        ["PATCH", `/partners/${partner.id}`, { group_id: standard!.id }],
+        ["PATCH", `/groups/${none.id}`, { is_default: true }],
+        ["POST", `/applications/${application}/approve`],
+        ["POST", "/flows", flow],
+        ["PATCH", `/flows/${without}`, { priority: 2 }],
+        ["DELETE", `/flows/${without}`],
+      ),
+    ).toEqual([403, 403, 403, 403, 403, 403, 403]);
   });
 });

@@ -9,7 +9,7 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Notice } from "../kernel/notices.ts";
 import type { Application, Partner } from "../kernel/rows.ts";
 import { makeSlug } from "../partners/made-slugs.ts";
-import { newPartner } from "../partners/partners.ts";
+import { enterGroup, newPartner } from "../partners/partners.ts";
 import { claimSlug } from "../partners/slugs.ts";
 import { invitationLink } from "../sessions/sign-in.ts";
 
@@ -26,6 +26,7 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
     throw new AppError("invalid_transition", "The application's data has been deleted.");
   const slug = await makeSlug(ctx, name, email);
   const group_id = await findGroup(ctx, application.group_slug);
+  if (group_id !== undefined) await enterGroup(ctx, group_id, ctx.program.default_group_id);
   const partner: Partner = { ...newPartner(ctx, { email, slug, group_id, ...namesOf(name) }), status: "active" };
   const { link, writes } = await invitationLink(ctx, { email, partner_id: partner.id });
   return {

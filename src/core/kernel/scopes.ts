@@ -6,6 +6,23 @@ export function requireScope(ctx: { may: (scope: Scope) => boolean }, scope: Sco
   if (!ctx.may(scope)) throw lacksScope(scope);
 }
 
+interface OnHold {
+  hold_days: number | null;
+}
+
+/**
+ * What shortens a hold needs the scope `payouts` (ACCESS-13): here that partners of one group come to another, or the
+ * default of new ones does, with fewer days on hold. @throws `forbidden`
+ */
+export function requireHold(
+  ctx: { may: (scope: Scope) => boolean; program: { auto_approve_days: number | null } },
+  before: OnHold,
+  after: OnHold,
+): void {
+  const daysOf = ({ hold_days }: OnHold) => hold_days ?? ctx.program.auto_approve_days ?? 0;
+  if (daysOf(after) < daysOf(before)) requireScope(ctx, "payouts");
+}
+
 /** @throws `forbidden` if the acting API key ends before `end` (ISO 8601, null: never) of the access it creates */
 export function requireNoEndBefore({ key_ends_at }: { key_ends_at: string | null }, end: string | null): void {
   if (key_ends_at === null || (end !== null && end <= key_ends_at)) return;

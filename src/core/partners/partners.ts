@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { selectRows, whole } from "../../db/rows.ts";
 import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -20,13 +20,13 @@ import { iso } from "../../lib/time.ts";
 import { changesOf } from "../kernel/changes.ts";
 import { commit, type Occurrence, type Write } from "../kernel/commit.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
-import { act, prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
+import { act, prove, type Caller, type ProgramCtx } from "../kernel/context.ts";
 import { selectPartner } from "../kernel/partner-rows.ts";
 import { payoutDetailsChange } from "../kernel/payout-details.ts";
 import { untilWon } from "../kernel/races.ts";
 import type { Group, Partner, Program } from "../kernel/rows.ts";
 import { uncountedClicks } from "../kernel/uncounted-clicks.ts";
-import { requireScope } from "../kernel/scopes.ts";
+import { requireHold, requireScope } from "../kernel/scopes.ts";
 import { openDetails, sealDetails } from "../kernel/sealed-details.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { viewPartner, type CurrencyStats } from "../kernel/views.ts";
@@ -74,7 +74,7 @@ export interface PartnerWithStats {
 export async function createPartner(caller: Caller, { details, ...input }: PartnerInput & Detailed): Promise<Partner> {
   return act(caller, async (ctx) => {
     if (details || PAYOUT_FIELDS.some((field) => (input[field] ?? null) !== null)) requireScope(ctx, "payouts");
-    if (input.group_id !== undefined) await requireGroup(ctx, input.group_id);
+    if (input.group_id !== undefined) await enterGroup(ctx, input.group_id, ctx.program.default_group_id);
     const made = newPartner(ctx, input);
     const partner: Partner = details ? { ...made, ...(await detailColumns(ctx, made, details)) } : made;
     const row = { ...partner, search_text: markUnindexed(partner.search_text) };
@@ -120,19 +120,22 @@ interface NewPartnerCtx extends Pick<ProgramCtx, "now"> {
   program: Pick<Program, "id" | "default_group_id">;
 }
 
-/** @throws `validation_failed` for another program's group. */
-async function requireGroup(ctx: ProgramCtx, id: string): Promise<GroupRules> {
-  const [[group]] = await ctx.read(selectGroupRules(ctx, id));
-  if (!group) throw invalidField("group_id", "No such group.");
-  return group;
-}
-
-function selectGroupRules({ db, programId }: Reader, id: string) {
+/**
+ * The rules of a group that a partner comes to, from another or in place of it. @throws `validation_failed` for another
+ * program's group; `forbidden` as `requireHold`
+ */
+export async function enterGroup(ctx: ProgramCtx, id: string, from: string): Promise<GroupRules> {
   const { slug, commission_pct, hold_days } = groups;
-  return db
-    .select({ id: groups.id, slug, commission_pct, hold_days })
-    .from(groups)
-    .where(and(eq(groups.id, id), sql`${groups.program_id} = ${programId}`));
+  const [found] = await ctx.read(
+    ctx.db
+      .select({ id: groups.id, slug, commission_pct, hold_days })
+      .from(groups)
+      .where(and(inArray(groups.id, [id, from]), sql`${groups.program_id} = ${ctx.programId}`)),
+  );
+  const group = found.find((row) => row.id === id);
+  if (!group) throw invalidField("group_id", "No such group.");
+  requireHold(ctx, found.find((row) => row.id === from) ?? group, group);
+  return group;
 }
 
 /** The text that `search` searches, of a partner as it is now (PART-5). */
@@ -306,7 +309,7 @@ async function changePartner(
     if (turnsActive) writes.push({ statement: wakeWaitingPayments(ctx, id) });
     const isOtherAddress = after.email.toLowerCase() !== before.email.toLowerCase();
     if (after.status === "deactivated" || isOtherAddress) writes.push(...endSessions(ctx, id));
-    if (applied.length > 0) writes.push(...(await planRules(ctx, after, applied, from)));
+    if (applied.length > 0) writes.push(...(await planRules(ctx, before, after, applied, from)));
     const taken = PAYOUT_DETAILS.some((field) => given[field] !== undefined) ? await takeDetails(ctx, [after]) : null;
     const changed = partnerChanged(before, after, taken, type, from);
     await commitPartner(ctx, {
@@ -332,15 +335,16 @@ async function splitOwn(ctx: ProgramCtx, before: Partner, wanted: Partial<Partne
   return { given: Object.fromEntries(others) as Partial<Partner>, asked };
 }
 
-/** A change of a partner's rate or group, since `apply_from`. @throws `validation_failed` for an unknown group. */
+/** A change of a partner's rate or group, since `apply_from`. @throws as `enterGroup` */
 async function planRules(
   ctx: ProgramCtx,
+  before: Partner,
   after: Partner,
   applied: readonly AppliedColumn[],
   from: { apply_from?: string },
 ): Promise<Write[]> {
   if (!applied.includes("group_id") && from.apply_from === undefined) return [];
-  const group = await requireGroup(ctx, after.group_id);
+  const group = await enterGroup(ctx, after.group_id, before.group_id);
   return applyFrom(ctx, { source: "partner", partner_id: after.id, rules: after, applied, group }, from);
 }
 

@@ -52,6 +52,7 @@ async function addFlows<Result>(
 ): Promise<Result> {
   const { ctx, result } = await untilWon(async () => {
     const [ctx, [held]] = await prove(caller, countFlows(caller));
+    requireHolds(ctx, held);
     if ((held?.flows ?? 0) + inputs.length > MAX_FLOWS) throw tooManyFlows();
     const from = appliedFrom(ctx, apply_from, true);
     if (inputs.some(({ hold_days = null }) => hold_days !== null)) requireScope(ctx, "payouts");
@@ -137,10 +138,11 @@ export async function updateFlow(
       together: [["event", "action_type", "action_value"]],
       always,
     });
-    const [ctx] = await prove(caller);
+    const [ctx, [held]] = await prove(caller, countFlows(caller));
     const from = appliedFrom(ctx, apply_from, true);
     if (given.hold_days !== undefined) requireScope(ctx, "payouts");
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, saved: { ...before, warnings: [] } };
+    requireHolds(ctx, held);
     const { event = before.event, conditions = givenConditions(before) } = given;
     const asked = { ...before, ...given, conditions };
     const currency = currencyOfFlow(asked, ctx.program.currency);
@@ -180,7 +182,8 @@ export async function updateFlow(
 export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   return untilWon(async () => {
     const flow = await getFlow(caller, id);
-    const [ctx] = await prove(caller);
+    const [ctx, [held]] = await prove(caller, countFlows(caller));
+    requireHolds(ctx, held);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(flows).where(owned(ctx, id)), expect: 1 }],
       occurrences: [{ type: "flow.deleted", payload: payloadOf(flow) }],
@@ -206,9 +209,17 @@ function comparePayments(ctx: ProgramCtx, conditions: readonly Condition[]): Wri
 
 function countFlows(ctx: Reader) {
   return ctx.db
-    .select({ flows: sql<number>`count(*)` })
+    .select({ flows: sql<number>`count(*)`, holding: sql<number>`count(${flows.hold_days})` })
     .from(flows)
     .where(sql`${flows.program_id} = ${ctx.programId}`);
+}
+
+/**
+ * While a flow has days on hold, any change of the flows can make another one decide, with fewer days (ACCESS-13).
+ * @throws `forbidden`
+ */
+function requireHolds(ctx: ProgramCtx, held: { holding: number } | undefined): void {
+  if ((held?.holding ?? 0) > 0) requireScope(ctx, "payouts");
 }
 
 /** A flow with only the conditions that the owner gave. */

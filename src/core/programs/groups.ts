@@ -13,7 +13,7 @@ import { selectGroups } from "../kernel/group-rows.ts";
 import { CommitConflict } from "../kernel/conflict.ts";
 import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/context.ts";
 import { refuseWhere, untilWon } from "../kernel/races.ts";
-import { requireScope } from "../kernel/scopes.ts";
+import { requireHold, requireScope } from "../kernel/scopes.ts";
 import { pickChanged, type Shown } from "../kernel/stale.ts";
 import { appliedFrom, applyFrom, settleApplied, type ApplyFrom } from "../ledger/apply-from.ts";
 
@@ -87,8 +87,9 @@ export async function updateGroup(
       caller,
       selectGroups(caller, eq(groups.id, id)),
       caller.db
-        .select({ updated_at: programs.updated_at })
+        .select({ updated_at: programs.updated_at, hold_days: groups.hold_days })
         .from(programs)
+        .innerJoin(groups, eq(groups.id, programs.default_group_id))
         .where(sql`${programs.id} = ${caller.programId}`),
     );
     if (!before || !program) throw notFound("group");
@@ -115,6 +116,7 @@ export async function updateGroup(
       },
     ];
     if (group.is_default && !before.is_default) {
+      requireHold(ctx, program, group);
       writes.push({
         statement: ctx.db
           .update(programs)

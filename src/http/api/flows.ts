@@ -47,7 +47,7 @@ export const flows = [
     scope: ["write"],
     summary: "Create a flow",
     description:
-      "At most 100 flows with 20 conditions each. `hold_days` and `apply_from` need the scope `payouts` too.",
+      "At most 100 flows with 20 conditions each. `hold_days` and `apply_from` need the scope `payouts` too, and so does any flow while one has `hold_days`.",
     body: json("FlowCreate", flowCreate),
     reply: created("SavedFlow", "The new flow."),
     view: viewSavedFlow,
@@ -91,7 +91,7 @@ export const flows = [
     scope: ["write"],
     summary: "Update a flow",
     description:
-      "`conditions`, when sent, replaces all of them. `hold_days` and `apply_from` need the scope `payouts` too.",
+      "`conditions`, when sent, replaces all of them. `hold_days` and `apply_from` need the scope `payouts` too, and so does any change while a flow has `hold_days`.",
     body: json("FlowUpdate", flowPatch),
     reply: ok("SavedFlow", "The flow as it is now."),
     errors: ["not_found"],

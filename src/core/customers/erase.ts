@@ -23,6 +23,7 @@ import { addressIn, codeSubjects } from "../ledger/facts.ts";
 import { restartSettling } from "../ledger/concerned-payments.ts";
 import { refKeyOf } from "../ledger/facts.ts";
 import { settle } from "../ledger/settle.ts";
+import { FACT_OF_SUBJECT } from "../ledger/stages.ts";
 import { forgetClaims, selectForgotten } from "./claims.ts";
 import {
   eventsHolding,
@@ -207,7 +208,7 @@ function bindingsBy(program_id: string, keys: readonly string[]): SQL {
   return sql`json_each(${JSON.stringify(keys)}) k
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider in ${literals(PROVIDER_NAMES)}
       and s.scope = 'email' and s.subject = k.value
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    ${FACT_OF_SUBJECT}
       and f.kind = 'attribution'`;
 }
 

@@ -13,6 +13,7 @@ import type { ProgramCtx } from "../kernel/context.ts";
 import type { Payment } from "../kernel/rows.ts";
 import { type ErasedSubject, hashOf, markErased, sameCustomersAt } from "../ledger/facts.ts";
 import { paymentsNamed, linkedIds } from "../ledger/concerned-payments.ts";
+import { FACT_OF_SUBJECT } from "../ledger/stages.ts";
 
 export interface TracedFact {
   provider: ProviderName;
@@ -185,7 +186,7 @@ export function factsOfCustomer(program_id: string, ids: IdsByProvider): SQL {
   return sql`select f.provider, f.fact_id, f.data from json_each(${JSON.stringify(about)}) a
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider = a.value ->> 0
       and s.scope = a.value ->> 1 and s.subject = a.value ->> 2
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    ${FACT_OF_SUBJECT}
     group by f.provider, f.fact_id`;
 }
 

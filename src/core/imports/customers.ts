@@ -14,6 +14,7 @@ import { prove, type Caller, type ProgramCtx, type Reader } from "../kernel/cont
 import { insertStoredFacts, PAYMENT_KEY, type StoredFact } from "../ledger/facts.ts";
 import { MAX_INLINE, settleEach } from "../ledger/settle.ts";
 import { matchesOrUnsettled, restartSettling, unsettle } from "../ledger/concerned-payments.ts";
+import { FACT_OF_SUBJECT } from "../ledger/stages.ts";
 import {
   addressesOf,
   identityKey,
@@ -136,7 +137,7 @@ function lookUp(ctx: Reader, lines: readonly CustomerLine[]) {
       from json_each(${identities}) j
       cross join fact_subjects s on s.program_id = ${ctx.programId} and s.provider = j.value ->> 'provider'
         and s.scope = 'address' and s.subject = j.value ->> 'subject' and j.value ->> 'scope' = 'customer'
-      join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      ${FACT_OF_SUBJECT}
       group by s.provider, s.subject`,
     ),
   ] as const;

@@ -14,7 +14,7 @@ import { OWNER_PROVIDER } from "../../providers/registry.ts";
 import type { Reader } from "../kernel/context.ts";
 import { codesKnown, codeStages, type StatedCode } from "../ledger/code-stages.ts";
 import { partsFound } from "../ledger/state.ts";
-import { factsOf, listOf, listOfAll, programOf, stage } from "../ledger/stages.ts";
+import { FACT_OF_SUBJECT, factsOf, listOf, listOfAll, programOf, stage } from "../ledger/stages.ts";
 import { PART, type Part } from "../ledger/facts.ts";
 import { identityKey, type CustomerIdentity } from "./customer-lines.ts";
 
@@ -80,7 +80,7 @@ function selectSaid(ctx: Reader, provider: ProviderName, names: readonly Custome
     cross join (select ${own} as provider union select ${literal(OWNER_PROVIDER.name)}) speaker
     cross join fact_subjects s on s.program_id = ${programOf("named")} and s.provider = speaker.provider
       and s.scope = j.value ->> 0 and s.subject = j.value ->> 1
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    ${FACT_OF_SUBJECT}
     where (f.occurred_at <= ${iso(ctx.now)} or f.data ->> 'imported')
       and (f.provider = ${own} or f.data ->> 'any_provider')
       and (f.kind = 'attribution'

@@ -17,6 +17,7 @@ import type { ProgramCtx, Statement } from "../kernel/context.ts";
 import { HAS_LINES_APART, IS_PRODUCT_UNKNOWN, LINES_PREFIX } from "../ledger/ask-lines.ts";
 import { storedEvent } from "../ledger/facts.ts";
 import { paymentsNamed, linkedIds } from "../ledger/concerned-payments.ts";
+import { FACT_OF_SUBJECT } from "../ledger/stages.ts";
 
 /** The context of a question to a vendor. */
 export interface Asking {
@@ -122,7 +123,7 @@ const LINES: QuestionKind = {
   },
   async ask({ ctx: { db, program }, provider, reads, api_key }, id) {
     const stated = sql`fact_subjects s
-      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      ${FACT_OF_SUBJECT}
       where s.program_id = ${program.id} and s.provider = ${provider} and s.scope = 'payment' and s.subject = ${id}`;
     const [paid] = await selectRows(
       db,

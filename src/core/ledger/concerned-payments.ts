@@ -12,6 +12,7 @@ import { newId } from "../../lib/id.ts";
 import { iso } from "../../lib/time.ts";
 import type { Write } from "../kernel/commit.ts";
 import type { ProgramCtx, Statement } from "../kernel/context.ts";
+import { FACT_OF_SUBJECT } from "./stages.ts";
 
 /**
  * Every vendor id that names the payment of one of `seeds` (SQL for a one-column select): two facts that share an id
@@ -80,8 +81,7 @@ function selectRenamedCustomers(program_id: string, provider: ProviderName, fact
   });
   const changed = sql`p.customer_email is not c.value ->> 'email'
     and (p.created_at >= c.value ->> 'since' or not exists (
-      select 1 from fact_subjects s cross join facts f on f.program_id = s.program_id and f.provider = s.provider
-        and f.fact_id = s.fact_id and f.occurred_at < c.value ->> 'at'
+      select 1 from fact_subjects s ${FACT_OF_SUBJECT} and f.occurred_at < c.value ->> 'at'
       where s.program_id = ${program_id} and s.provider = ${provider} and s.scope = 'address'
         and s.subject = c.value ->> 'customer_id'))`;
   return sql`select p.id from json_each(${JSON.stringify(named)}) c cross join payments p
@@ -270,7 +270,7 @@ export function restartSettlingOf(
   const facts = (scope: SQL, subjects: SQL, address: SQL) => sql`exists (select 1 from (${subjects}) named
     cross join fact_subjects s on s.program_id = ${program_id} and s.provider = payments.provider and s.scope = ${scope}
       and s.subject = named.subject
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    ${FACT_OF_SUBJECT}
     where ${isNamed(sql`lower(${address})`, emails)})`;
   const reached = sql`with recursive reach (subject) as (
       select payments.provider_transaction_id
@@ -317,7 +317,7 @@ function newestChangeIfPaid(program_id: string, provider: ProviderName, ids: SQL
   return sql`iif(exists (select 1 from (${ids}) named
       cross join fact_subjects s on s.program_id = ${program_id} and s.provider = ${literal(provider)} and s.scope = 'payment'
         and s.subject = named.subject
-      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      ${FACT_OF_SUBJECT}
       where f.kind = 'payment' and f.data ->> 'paid'),
     ${NEWEST_CHANGE}, ${UNPAID_SEEN})`;
 }
@@ -372,7 +372,7 @@ function isNews(program_id: string, provider: ProviderName, fact: EarningFact): 
 /** A payment first reported by its intent gets the id of its session or invoice, so that it is not a second one. */
 function renameIntent({ db, program }: ProgramCtx, provider: ProviderName, fact: EarningFact, isOurs: SQL) {
   const isOfIntent = sql`exists (select 1 from fact_subjects s
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+    ${FACT_OF_SUBJECT}
     where s.program_id = ${program.id} and s.provider = ${literal(provider)} and s.scope = 'payment'
       and s.subject = provider_transaction_id and f.kind = 'payment' and f.data ->> 'source' = 'intent'
       and f.data ->> 'key' = provider_transaction_id)`;

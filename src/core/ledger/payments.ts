@@ -24,6 +24,7 @@ import { PAYMENT_KEY, rememberReferences, subjectsOf } from "./facts.ts";
 import { paymentsFound } from "./find.ts";
 import { laterFlows, selectLater, type LaterFlow } from "./rules.ts";
 import { MAX_INLINE, settle, settleEach } from "./settle.ts";
+import { FACT_OF_SUBJECT } from "./stages.ts";
 import { readState } from "./state.ts";
 
 export interface PaymentFilter extends PageRequest {
@@ -176,7 +177,7 @@ async function isRemembered(
   const [missing] = await ctx.read(
     ctx.db.all(sql`select 1 from json_each(${JSON.stringify(about)}) a where not exists (
       select 1 from fact_subjects s
-      cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id
+      ${FACT_OF_SUBJECT}
       where s.program_id = ${ctx.programId} and s.provider = ${provider}
         and s.scope = a.value ->> 'scope' and s.subject = a.value ->> 'subject' and f.ref_key = a.value ->> 'key'
         and f.occurred_at in (select value from json_each(${JSON.stringify(times)}))

@@ -33,3 +33,7 @@ export function factsOf(of: string, list: string): SQL {
   return sql`json_each(${sql.raw(`${of}.${list}`)}) k
     cross join facts f on f.program_id = ${programOf(of)} and f.provider = k.value ->> 0 and f.fact_id = k.value ->> 1`;
 }
+
+/** Joins the fact `f` of each row `s` of `fact_subjects`. */
+export const FACT_OF_SUBJECT = sql`cross join facts f
+    on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;

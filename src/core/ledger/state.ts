@@ -21,7 +21,7 @@ import { joinComparedSums, leadsToPartner, NEWEST_CHANGE, linkedIds, selectAlias
 import { codesKnown, codeStages, HELD, type StatedCode } from "./code-stages.ts";
 import { selectCounted } from "./counted-payments.ts";
 import { flowsVersion, keepFlows, knownFlows, type KnownFlows } from "./known-flows.ts";
-import { factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
+import { FACT_OF_SUBJECT, factsOf, listOf, listOfAll, programOf, stage } from "./stages.ts";
 import { PART, sameCustomersAt, type Part, type PaymentKey } from "./facts.ts";
 
 interface SaleDecision extends Decided {
@@ -253,7 +253,7 @@ function statedStages(program_id: SQL, provider: ProviderName, seeds: SQL): SQL 
   const own = literal(provider);
   const subjectsTo = (at: string, of: SQL, scope: SQL, subject: SQL) => sql`fact_subjects s
     on s.program_id = ${programOf(at)} and s.provider = ${of} and s.scope = ${scope} and s.subject = ${subject}
-    cross join facts f on f.program_id = s.program_id and f.provider = s.provider and f.fact_id = s.fact_id`;
+    ${FACT_OF_SUBJECT}`;
   const ofPayments = (column: string) => sql`select distinct p.${sql.raw(column)} as id from json_each(held.own) o
     cross join payments p on p.id = o.value where p.${sql.raw(column)} is not null`;
   const isLed = sql`${leadsToPartner(programOf("said"), sql`f.ref_key`)}

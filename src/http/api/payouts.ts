@@ -179,8 +179,13 @@ export const payouts = [
 export async function exportReply(ctx: Caller, wanted: Export) {
   const pieces = await exportPayouts(ctx, wanted);
   const name = wanted.currency === undefined ? "payouts" : `payouts-${wanted.currency}`;
+  return csvReply(name, pieces, isUpload(wanted) ? "absent" : "present");
+}
+
+/** The pieces of a CSV file as a response that names the file, and whether its first line is a header. */
+export function csvReply(name: string, pieces: AsyncIterable<string>, header: "absent" | "present" = "present") {
   const headers = {
-    "Content-Type": `text/csv; charset=utf-8; header=${isUpload(wanted) ? "absent" : "present"}`,
+    "Content-Type": `text/csv; charset=utf-8; header=${header}`,
     "Content-Disposition": `attachment; filename="${name}.csv"`,
   };
   return [streamOf(pieces), 200, headers] as const;

@@ -4,7 +4,7 @@ import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { statementQuery } from "../queries.ts";
 import { ok, route } from "../route.ts";
-import { streamOf } from "./payouts.ts";
+import { csvReply } from "./payouts.ts";
 
 /** `/api/v1/payouts/:id/statement` (OUT-32). */
 export const statements = [
@@ -66,9 +66,5 @@ async function* pieces(ctx: Caller, statement: Statement): AsyncGenerator<string
 
 /** The lines of a statement as a file, for the API and the page. */
 export function statementReply(ctx: Caller, statement: Statement) {
-  const headers = {
-    "Content-Type": "text/csv; charset=utf-8; header=present",
-    "Content-Disposition": `attachment; filename="statement-${statement.payout.id}.csv"`,
-  };
-  return [streamOf(pieces(ctx, statement)), 200, headers] as const;
+  return csvReply(`statement-${statement.payout.id}`, pieces(ctx, statement));
 }

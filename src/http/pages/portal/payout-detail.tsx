@@ -11,7 +11,7 @@ import {
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { DAY, iso } from "../../../lib/time.ts";
-import { streamOf } from "../../api/payouts.ts";
+import { csvReply } from "../../api/payouts.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { dateText, inEnglish, usePageZone } from "../locale.ts";
@@ -96,10 +96,7 @@ export const payoutDetail = new Hono<PageEnv>()
   })
   .get("/:id/statement.csv", async (c) => {
     const statement = await read(c);
-    return c.body(streamOf(statementCsv(c, statement)), 200, {
-      "Content-Type": "text/csv; charset=utf-8; header=present",
-      "Content-Disposition": 'attachment; filename="statement.csv"',
-    });
+    return c.body(...csvReply("statement", statementCsv(c, statement)));
   });
 
 /** A session from the owner's link does not see the payee's name and tax data (EMBED-2). */

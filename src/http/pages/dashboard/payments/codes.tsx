@@ -8,7 +8,7 @@ import { daysOf } from "../../../../core/overview/days.ts";
 import { MAX_CODE } from "../../../../domain/code.ts";
 import type { PageEnv } from "../../../session.ts";
 import { codeCreate } from "../../../api/codes.ts";
-import { streamOf } from "../../../api/payouts.ts";
+import { csvReply } from "../../../api/payouts.ts";
 import { text } from "../../../../resources/input.ts";
 import { type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
@@ -31,12 +31,7 @@ const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
 /** `/dashboard/payments/codes`: results of promotion codes, and codes without a partner, assigned by one click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
-  .get("/export.csv", async (c) =>
-    c.body(streamOf(await exportCodes(c.var.ctx)), 200, {
-      "Content-Type": "text/csv; charset=utf-8; header=present",
-      "Content-Disposition": 'attachment; filename="codes.csv"',
-    }),
-  )
+  .get("/export.csv", async (c) => c.body(...csvReply("codes", await exportCodes(c.var.ctx))))
   .post("/give", (c) =>
     act(c, {
       schema: asWritten,

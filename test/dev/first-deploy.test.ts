@@ -19,7 +19,7 @@ const DOMAIN = "affiliates.example.com";
 const withDomain = (text: string) =>
   text.replace(/^# routes = .*$/m, `routes = [{ pattern = "${DOMAIN}", custom_domain = true }]`);
 
-/** As the project has it, with a Worker that is built faster. */
+/** The configuration of the project with the small Worker. */
 const withoutDomain = (text: string) => `${text}\n`;
 
 const makeSite = await compileSite();

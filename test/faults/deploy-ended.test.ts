@@ -1,4 +1,4 @@
-/** `npm run deploy`, ended by a signal or by the person: it says what is true, and the next run ends as any other (DEP-6). */
+/** A signal or the person ends `npm run deploy`: its last lines are true, and the next run succeeds (DEP-6). */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { assertEndsAsAnother, inReadyWorld } from "../dev/platform/migrated.ts";

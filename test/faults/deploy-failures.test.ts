@@ -1,4 +1,4 @@
-/** `npm run deploy` where the platform fails or is silent for long: its last lines are true, and the same command resumes. */
+/** The platform fails or is silent during `npm run deploy`: its last lines are true, and the same command resumes. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
@@ -15,7 +15,7 @@ import { inWorld, WORKER } from "../dev/platform/world.ts";
 
 const WAY = IN_CI_TO_A_DOMAIN;
 
-/** The process of wrangler that this one started. */
+/** The process of wrangler, a child of this process. */
 function runningWrangler(): number {
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" });
   const processes = stdout.split("\n").flatMap((line) => {

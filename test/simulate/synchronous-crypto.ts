@@ -1,6 +1,6 @@
 /**
- * WebCrypto's digests, HMACs and AES-GCM, computed at once in suites that run the service in Node. Node gives each to
- * another thread, which takes several times as long as the work: a sixth of these suites' time.
+ * Computes the digests, HMACs and AES-GCM of WebCrypto in the calling thread, for suites that run the service in Node.
+ * Node gives each to another thread, which takes several times as long: a sixth of the time of these suites.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, KeyObject, webcrypto } from "node:crypto";
 

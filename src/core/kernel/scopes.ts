@@ -11,8 +11,8 @@ interface OnHold {
 }
 
 /**
- * What shortens a hold needs the scope `payouts` (ACCESS-13): here that partners of one group come to another, or the
- * default of new ones does, with fewer days on hold. @throws `forbidden`
+ * Requires the scope `payouts` if a partner changes to a group with fewer days on hold, or the default group changes to
+ * one (ACCESS-13). @throws `forbidden`
  */
 export function requireHold(
   ctx: { may: (scope: Scope) => boolean; program: { auto_approve_days: number | null } },

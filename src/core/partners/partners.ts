@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { selectRows, whole } from "../../db/rows.ts";
 import { groups, partners, partnerSlugs, payments, portalLinks, sessions } from "../../db/schema.ts";
 import type { EventPayloads } from "../../domain/event.ts";
@@ -121,8 +121,8 @@ interface NewPartnerCtx extends Pick<ProgramCtx, "now"> {
 }
 
 /**
- * The rules of a group that a partner comes to, from another or in place of it. @throws `validation_failed` for another
- * program's group; `forbidden` as `requireHold`
+ * Reads the rules of the group `id`, which a partner gets in place of the group `from`. @throws `validation_failed` for
+ * another program's group; `forbidden` as `requireHold`
  */
 export async function enterGroup(ctx: ProgramCtx, id: string, from: string): Promise<GroupRules> {
   const { slug, commission_pct, hold_days } = groups;
@@ -130,7 +130,7 @@ export async function enterGroup(ctx: ProgramCtx, id: string, from: string): Pro
     ctx.db
       .select({ id: groups.id, slug, commission_pct, hold_days })
       .from(groups)
-      .where(and(inArray(groups.id, [id, from]), sql`${groups.program_id} = ${ctx.programId}`)),
+      .where(and(sql`${groups.id} in (${id}, ${from})`, sql`${groups.program_id} = ${ctx.programId}`)),
   );
   const group = found.find((row) => row.id === id);
   if (!group) throw invalidField("group_id", "No such group.");
@@ -335,7 +335,7 @@ async function splitOwn(ctx: ProgramCtx, before: Partner, wanted: Partial<Partne
   return { given: Object.fromEntries(others) as Partial<Partner>, asked };
 }
 
-/** A change of a partner's rate or group, since `apply_from`. @throws as `enterGroup` */
+/** Plans a change of a partner's rate or group, since `apply_from`. @throws as `enterGroup` */
 async function planRules(
   ctx: ProgramCtx,
   before: Partner,

@@ -215,8 +215,8 @@ function countFlows(ctx: Reader) {
 }
 
 /**
- * While a flow has days on hold, any change of the flows can make another one decide, with fewer days (ACCESS-13).
- * @throws `forbidden`
+ * Requires the scope `payouts` while a flow has days on hold: after a change of the flows another flow may decide, with
+ * fewer days (ACCESS-13). @throws `forbidden`
  */
 function requireHolds(ctx: ProgramCtx, held: { holding: number } | undefined): void {
   if ((held?.holding ?? 0) > 0) requireScope(ctx, "payouts");

@@ -42,7 +42,7 @@ export async function inTerminal(
   return { code, screen };
 }
 
-/** The command ended with this code; if not, the end of the screen is in the failure. */
+/** Asserts the exit code of a command. A failure shows the end of the screen. */
 export function endsWith({ code, screen }: { code: number | null; screen: string }, wanted: number) {
   assert.equal(code, wanted, `ended with ${code}, not ${wanted}: ${screen.slice(-600)}`);
 }

@@ -57,7 +57,7 @@ export class World {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Deploys with another wrangler.toml, the project's, changed; and with a Worker that is built faster, or the real one. */
+  /** Deploys with a changed copy of wrangler.toml, and by default with a small Worker, which is built faster. */
   async configure(change: (text: string) => string, main: "src/index.ts" | typeof SMALL_WORKER = SMALL_WORKER) {
     const text = await readFile(join(ROOT, "wrangler.toml"), "utf8");
     const changed = change(text);

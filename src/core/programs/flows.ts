@@ -113,9 +113,13 @@ export function selectFlows(ctx: Reader) {
 }
 
 export async function getFlow(ctx: Reader, id: string): Promise<Flow> {
-  const [[flow]] = await ctx.read(ctx.db.select().from(flows).where(owned(ctx, id)));
+  const [[flow]] = await ctx.read(selectFlow(ctx, id));
   if (!flow) throw notFound("flow");
   return flow;
+}
+
+function selectFlow(ctx: Reader, id: string) {
+  return ctx.db.select().from(flows).where(owned(ctx, id));
 }
 
 /**
@@ -131,14 +135,14 @@ export async function updateFlow(
 ): Promise<SavedFlow> {
   const all = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as GivenFields;
   const { ctx, saved } = await untilWon(async () => {
-    const before = await getFlow(caller, id);
+    const [ctx, [before], [held]] = await prove(caller, selectFlow(caller, id), countFlows(caller));
+    if (!before) throw notFound("flow");
     const always = apply_from === undefined ? [] : Object.keys(all);
     const given = pickChanged(asGiven(before), all, {
       shown,
       together: [["event", "action_type", "action_value"]],
       always,
     });
-    const [ctx, [held]] = await prove(caller, countFlows(caller));
     const from = appliedFrom(ctx, apply_from, true);
     if (given.hold_days !== undefined) requireScope(ctx, "payouts");
     if (Object.keys(given).length === 0 && apply_from === undefined) return { ctx, saved: { ...before, warnings: [] } };
@@ -181,8 +185,8 @@ export async function updateFlow(
 /** Deletes a flow permanently; commissions keep their recorded rule. */
 export async function deleteFlow(caller: Caller, id: string): Promise<Flow> {
   return untilWon(async () => {
-    const flow = await getFlow(caller, id);
-    const [ctx, [held]] = await prove(caller, countFlows(caller));
+    const [ctx, [flow], [held]] = await prove(caller, selectFlow(caller, id), countFlows(caller));
+    if (!flow) throw notFound("flow");
     requireHolds(ctx, held);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(flows).where(owned(ctx, id)), expect: 1 }],

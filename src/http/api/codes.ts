@@ -7,7 +7,7 @@ import { utcDay } from "../../lib/time.ts";
 import { CODE } from "../../resources/code.ts";
 import { createShape } from "../../resources/field.ts";
 import { summaryQuery } from "../queries.ts";
-import { csvReply } from "./payouts.ts";
+import { csvDownload } from "../download.ts";
 import { created, csv, deleted, json, ok, route } from "../route.ts";
 import { summaryRange, takes } from "../validate.ts";
 
@@ -62,7 +62,7 @@ export const codes = [
     scope: ["read"],
     summary: "Export promotion codes as CSV",
     reply: csv("One line for each code that a partner has, by provider and code."),
-    handle: async ({ ctx, c }) => c.body(...csvReply("codes", await exportCodes(ctx))),
+    handle: async ({ ctx, c }) => c.body(...csvDownload("codes", await exportCodes(ctx))),
   }),
   route("GET /api/v1/codes/:id", {
     operation: "getCode",

@@ -16,7 +16,7 @@ import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutExportQuery } from "../queries.ts";
 import { created, csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
 import { givenId } from "../validate.ts";
-import { streamOf } from "./payouts.ts";
+import { download } from "../download.ts";
 
 export const exportCreate = z.strictObject({
   format: z
@@ -116,6 +116,5 @@ export const payoutExports = [
 /** The file as a response, for the API and the page. */
 export async function fileReply(ctx: Caller, id: string) {
   const { pieces, media_type, name } = await readExportFile(ctx, id);
-  const headers = { "Content-Type": media_type, "Content-Disposition": `attachment; filename="${name}"` };
-  return [streamOf(pieces), 200, headers] as const;
+  return download(name, media_type, pieces);
 }

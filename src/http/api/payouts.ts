@@ -9,6 +9,7 @@ import { resolveTransfer } from "../../core/payouts/say.ts";
 import { withDetailsInPart } from "../../core/kernel/payout-details.ts";
 import { viewCommission, viewPayout, type PayoutView } from "../../core/kernel/views.ts";
 import { connectOf } from "../connect.ts";
+import { csvDownload } from "../download.ts";
 import { pageReply } from "../page-reply.ts";
 import { exportQuery, payoutQuery } from "../queries.ts";
 import { csv, json, NOTHING, ok, optionalJson, route } from "../route.ts";
@@ -179,30 +180,5 @@ export const payouts = [
 export async function exportReply(ctx: Caller, wanted: Export) {
   const pieces = await exportPayouts(ctx, wanted);
   const name = wanted.currency === undefined ? "payouts" : `payouts-${wanted.currency}`;
-  return csvReply(name, pieces, isUpload(wanted) ? "absent" : "present");
-}
-
-/** The pieces of a CSV file as a response that names the file, and whether its first line is a header. */
-export function csvReply(name: string, pieces: AsyncIterable<string>, header: "absent" | "present" = "present") {
-  const headers = {
-    "Content-Type": `text/csv; charset=utf-8; header=${header}`,
-    "Content-Disposition": `attachment; filename="${name}.csv"`,
-  };
-  return [streamOf(pieces), 200, headers] as const;
-}
-
-/** Pulls the next piece when the reader is ready for it, and stops once the reader is gone. */
-export function streamOf(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
+  return csvDownload(name, pieces, isUpload(wanted) ? "absent" : "present");
 }

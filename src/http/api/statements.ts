@@ -4,7 +4,7 @@ import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { decimalAmount } from "../../domain/currency.ts";
 import { statementQuery } from "../queries.ts";
 import { ok, route } from "../route.ts";
-import { csvReply } from "./payouts.ts";
+import { csvDownload } from "../download.ts";
 
 /** `/api/v1/payouts/:id/statement` (OUT-32). */
 export const statements = [
@@ -66,5 +66,5 @@ async function* pieces(ctx: Caller, statement: Statement): AsyncGenerator<string
 
 /** The lines of a statement as a file, for the API and the page. */
 export function statementReply(ctx: Caller, statement: Statement) {
-  return csvReply(`statement-${statement.payout.id}`, pieces(ctx, statement));
+  return csvDownload(`statement-${statement.payout.id}`, pieces(ctx, statement));
 }

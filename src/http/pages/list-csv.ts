@@ -3,7 +3,7 @@ import { recordExport } from "../../core/events/exported.ts";
 import type { Page } from "../../core/kernel/list-page.ts";
 import { csvRecord, type CsvCell } from "../../domain/csv.ts";
 import { AppError } from "../../lib/errors.ts";
-import { csvReply } from "../api/payouts.ts";
+import { csvDownload } from "../download.ts";
 import type { PageEnv } from "../session.ts";
 import { refuseLeftOut } from "./filters.ts";
 import {
@@ -43,7 +43,7 @@ export async function csvOf<Q extends ListQuery, Row extends { id: string }>(
     );
   }
   await recordExport(c.var.ctx, { list: list.name, count: first.total });
-  return c.body(...csvReply(list.name, pieces(c, list, asked, first)));
+  return c.body(...csvDownload(list.name, pieces(c, list, asked, first)));
 }
 
 async function* pieces<Q extends ListQuery, Row extends { id: string }>(

@@ -11,7 +11,7 @@ import {
 import { csvRecord } from "../../../domain/csv.ts";
 import { decimalAmount } from "../../../domain/currency.ts";
 import { DAY, iso } from "../../../lib/time.ts";
-import { csvReply } from "../../api/payouts.ts";
+import { csvDownload } from "../../download.ts";
 import type { PageEnv } from "../../session.ts";
 import { framed } from "../framed.tsx";
 import { dateText, inEnglish, usePageZone } from "../locale.ts";
@@ -96,7 +96,7 @@ export const payoutDetail = new Hono<PageEnv>()
   })
   .get("/:id/statement.csv", async (c) => {
     const statement = await read(c);
-    return c.body(...csvReply("statement", statementCsv(c, statement)));
+    return c.body(...csvDownload("statement", statementCsv(c, statement)));
   });
 
 /** A session from the owner's link does not see the payee's name and tax data (EMBED-2). */

@@ -8,7 +8,7 @@ import { daysOf } from "../../../../core/overview/days.ts";
 import { MAX_CODE } from "../../../../domain/code.ts";
 import type { PageEnv } from "../../../session.ts";
 import { codeCreate } from "../../../api/codes.ts";
-import { csvReply } from "../../../api/payouts.ts";
+import { csvDownload } from "../../../download.ts";
 import { text } from "../../../../resources/input.ts";
 import { type Problems } from "../../forms.ts";
 import { framed } from "../../framed.tsx";
@@ -31,7 +31,7 @@ const asWritten = codeCreate.extend({ code: text(MAX_CODE) });
 /** `/dashboard/payments/codes`: results of promotion codes, and codes without a partner, assigned by one click. */
 export const codes = new Hono<PageEnv>()
   .get("/", (c) => unknownPage(c))
-  .get("/export.csv", async (c) => c.body(...csvReply("codes", await exportCodes(c.var.ctx))))
+  .get("/export.csv", async (c) => c.body(...csvDownload("codes", await exportCodes(c.var.ctx))))
   .post("/give", (c) =>
     act(c, {
       schema: asWritten,

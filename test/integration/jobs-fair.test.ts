@@ -1,6 +1,7 @@
 /**
- * Every periodic job with 500 programs, on one database, and in the nightly run on 32; one program always fails and one has the most rows. All
- * programs are served within a bounded number of runs, failures are skipped and reported, and a backlog is visible.
+ * Every periodic job with 500 programs, on one database, and in the nightly run on 32; one program always fails and one
+ * has the most rows. All programs are served within a bounded number of runs, failures are skipped and reported, and a
+ * backlog is visible.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { lateJobs } from "../../src/core/jobs/job-runs.ts";

@@ -103,6 +103,7 @@ describe("the days of the hold", () => {
     const [standard] = (await as("GET", "/groups")).body.data.filter((row) => row.is_default);
     const longer = await change(program, "POST", "/groups", { name: "New", slug: "new", hold_days: 40 });
     const none = await change(program, "POST", "/groups", { name: "None", slug: "none", hold_days: 0 });
+    const unused = await change(program, "POST", "/groups", { name: "Unused", slug: "unused", hold_days: 50 });
     const flow = { name: "x", action_type: "percentage", action_value: 5 };
     const { id: without } = await change(program, "POST", "/flows", flow);
     const application = await makeApplication(program, { group_slug: "none" });
@@ -126,11 +127,12 @@ describe("the days of the hold", () => {
         ["POST", "/partners", { email: "b@partners.example", slug: "b", group_id: group.id }],
         ["PATCH", `/partners/${partner.id}`, { group_id: standard!.id }],
         ["PATCH", `/groups/${none.id}`, { is_default: true }],
+        ["DELETE", `/groups/${unused.id}`],
         ["POST", `/applications/${application}/approve`],
         ["POST", "/flows", flow],
         ["PATCH", `/flows/${without}`, { priority: 2 }],
         ["DELETE", `/flows/${without}`],
       ),
-    ).toEqual([403, 403, 403, 403, 403, 403, 403]);
+    ).toEqual([403, 403, 403, 403, 403, 403, 403, 403]);
   });
 });

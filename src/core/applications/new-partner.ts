@@ -8,8 +8,9 @@ import { CommitConflict } from "../kernel/conflict.ts";
 import type { ProgramCtx } from "../kernel/context.ts";
 import type { Notice } from "../kernel/notices.ts";
 import type { Application, Partner } from "../kernel/rows.ts";
+import { requireHold } from "../kernel/scopes.ts";
 import { makeSlug } from "../partners/made-slugs.ts";
-import { enterGroup, newPartner } from "../partners/partners.ts";
+import { newPartner } from "../partners/partners.ts";
 import { claimSlug } from "../partners/slugs.ts";
 import { invitationLink } from "../sessions/sign-in.ts";
 
@@ -26,7 +27,6 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
     throw new AppError("invalid_transition", "The application's data has been deleted.");
   const slug = await makeSlug(ctx, name, email);
   const group_id = await findGroup(ctx, application.group_slug);
-  if (group_id !== undefined) await enterGroup(ctx, group_id, ctx.program.default_group_id);
   const partner: Partner = { ...newPartner(ctx, { email, slug, group_id, ...namesOf(name) }), status: "active" };
   const { link, writes } = await invitationLink(ctx, { email, partner_id: partner.id });
   return {
@@ -40,15 +40,21 @@ export async function planPartner(ctx: ProgramCtx, application: Application): Pr
   };
 }
 
-/** The group of this slug; undefined for the default group. */
-async function findGroup({ db, programId, read }: ProgramCtx, slug: string | null): Promise<string | undefined> {
+/** The group of this slug; undefined for the default group. @throws as `requireHold` */
+async function findGroup(ctx: ProgramCtx, slug: string | null): Promise<string | undefined> {
   if (slug === null) return undefined;
-  const [[group]] = await read(
-    db
-      .select({ id: groups.id })
+  const [found] = await ctx.read(
+    ctx.db
+      .select({ id: groups.id, slug: groups.slug, hold_days: groups.hold_days })
       .from(groups)
-      .where(sql`${groups.program_id} = ${programId} and lower(${groups.slug}) = ${slugKey(slug)}`),
+      .where(
+        sql`${groups.program_id} = ${ctx.programId}
+          and (lower(${groups.slug}) = ${slugKey(slug)} or ${groups.id} = ${ctx.program.default_group_id})`,
+      ),
   );
+  const group = found.find((row) => slugKey(row.slug) === slugKey(slug));
+  const usual = found.find(({ id }) => id === ctx.program.default_group_id);
+  if (group && usual) requireHold(ctx, usual, group);
   return group?.id;
 }
 

@@ -11,8 +11,8 @@ interface OnHold {
 }
 
 /**
- * Requires the scope `payouts` if a partner changes to a group with fewer days on hold, or the default group changes to
- * one (ACCESS-13). @throws `forbidden`
+ * Requires the scope `payouts` if partners get the group `after` in place of `before`, and it has fewer days on hold
+ * (ACCESS-13). @throws `forbidden`
  */
 export function requireHold(
   ctx: { may: (scope: Scope) => boolean; program: { auto_approve_days: number | null } },

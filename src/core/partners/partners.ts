@@ -124,7 +124,7 @@ interface NewPartnerCtx extends Pick<ProgramCtx, "now"> {
  * Reads the rules of the group `id`, which a partner gets in place of the group `from`. @throws `validation_failed` for
  * another program's group; `forbidden` as `requireHold`
  */
-export async function enterGroup(ctx: ProgramCtx, id: string, from: string): Promise<GroupRules> {
+async function enterGroup(ctx: ProgramCtx, id: string, from: string): Promise<GroupRules> {
   const { slug, commission_pct, hold_days } = groups;
   const [found] = await ctx.read(
     ctx.db

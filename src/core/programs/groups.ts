@@ -86,11 +86,7 @@ export async function updateGroup(
     const [ctx, [before], [program]] = await prove(
       caller,
       selectGroups(caller, eq(groups.id, id)),
-      caller.db
-        .select({ updated_at: programs.updated_at, hold_days: groups.hold_days })
-        .from(programs)
-        .innerJoin(groups, eq(groups.id, programs.default_group_id))
-        .where(sql`${programs.id} = ${caller.programId}`),
+      selectDefault(caller),
     );
     if (!before || !program) throw notFound("group");
     const always = apply_from === undefined ? [] : ["commission_pct"];
@@ -146,8 +142,12 @@ export async function updateGroup(
 /** Deletes a group without partners permanently. @throws `invalid_transition` for one with partners, and the default. */
 export async function deleteGroup(caller: Caller, id: string): Promise<Group> {
   return untilWon(async () => {
-    const [ctx, [group]] = await prove(caller, selectGroups(caller, eq(groups.id, id)));
-    if (!group) throw notFound("group");
+    const [ctx, [group], [program]] = await prove(
+      caller,
+      selectGroups(caller, eq(groups.id, id)),
+      selectDefault(caller),
+    );
+    if (!group || !program) throw notFound("group");
     if (group.is_default) {
       throw new AppError("invalid_transition", "This is the default group. Make another group the default first.");
     }
@@ -155,6 +155,8 @@ export async function deleteGroup(caller: Caller, id: string): Promise<Group> {
       const partners = group.partner_count === 1 ? "1 partner belongs" : `${group.partner_count} partners belong`;
       throw new AppError("invalid_transition", `${partners} to this group. Move them to another group first.`);
     }
+    // Applications that name the group come to the default.
+    requireHold(ctx, group, program);
     await commit(ctx, {
       writes: [{ statement: ctx.db.delete(groups).where(owned(ctx, id)), expect: 1 }],
       occurrences: [{ type: "group.deleted", payload: payloadOf(group) }],
@@ -162,6 +164,15 @@ export async function deleteGroup(caller: Caller, id: string): Promise<Group> {
     });
     return group;
   });
+}
+
+/** Selects the days on hold of the default group, and the last change of the program. */
+function selectDefault({ db, programId }: Reader) {
+  return db
+    .select({ updated_at: programs.updated_at, hold_days: groups.hold_days })
+    .from(programs)
+    .innerJoin(groups, eq(groups.id, programs.default_group_id))
+    .where(sql`${programs.id} = ${programId}`);
 }
 
 async function commitGroup(ctx: ProgramCtx, plan: CommitPlan): Promise<void> {

@@ -103,6 +103,7 @@ export const flows = [
     tag: "Flows",
     scope: ["write"],
     summary: "Delete a flow",
+    description: "While a flow has `hold_days`, this needs the scope `payouts` too.",
     reply: ok("Deleted", "It is deleted."),
     errors: ["not_found"],
     view: deleted,

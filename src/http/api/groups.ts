@@ -57,7 +57,7 @@ export const groups = [
     scope: ["write"],
     summary: "Update a group",
     description:
-      "`is_default: true` makes it the default in place of the one before. A new rate counts for payments made from then on, or since `apply_from`, which needs the scope `payouts` too, as `hold_days` does.",
+      "`is_default: true` makes it the default in place of the one before. A new rate counts for payments made from then on, or since `apply_from`, which needs the scope `payouts` too, as `hold_days` and a default with fewer days on hold do.",
     body: json("GroupUpdate", groupPatch),
     reply: ok("Group", "The group as it is now."),
     errors: ["not_found", "already_exists"],
@@ -69,7 +69,8 @@ export const groups = [
     tag: "Partners",
     scope: ["write"],
     summary: "Delete a group",
-    description: "409 for a group with partners, which says how many, and for the default group.",
+    description:
+      "409 for a group with partners, which says how many, and for the default group. One with more days on hold than the default needs the scope `payouts` too.",
     reply: ok("Deleted", "It is deleted."),
     errors: ["not_found", "invalid_transition"],
     view: deleted,

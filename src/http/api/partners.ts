@@ -45,7 +45,7 @@ export const partners = [
     scope: ["write"],
     summary: "Create a partner",
     description:
-      "The partner starts as `invited`. Slug and e-mail are unique per program, ignoring case. Payout details need the scope `payouts` too.",
+      "The partner starts as `invited`. Slug and e-mail are unique per program, ignoring case. Payout details, and a group with fewer days on hold than the default, need the scope `payouts` too.",
     body: json("PartnerCreate", partnerCreate),
     reply: created("Partner", "The new partner."),
     errors: ["already_exists"],
@@ -105,7 +105,7 @@ export const partners = [
     scope: ["write"],
     summary: "Update a partner",
     description:
-      "Making a partner `active` creates the commissions for the payments that waited. Old slugs keep leading to the partner. Payout details, the e-mail address and `apply_from` need the scope `payouts` too.",
+      "Making a partner `active` creates the commissions for the payments that waited. Old slugs keep leading to the partner. Payout details, the e-mail address, a group with fewer days on hold and `apply_from` need the scope `payouts` too.",
     body: json("PartnerUpdate", partnerPatch),
     reply: ok("Partner", "The partner as it is now."),
     errors: ["not_found", "already_exists"],
